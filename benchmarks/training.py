@@ -10,13 +10,16 @@
   one process; every turn takes about a second, or one step. `ratio_to_bare_loop` is the time of a step of `train` over
   that of the bare loop, the median of the rounds; `ratio_to_bare_loop_cpu` is the same in CPU-seconds of the process,
   which say more on a busy computer without a GPU. First both compute the loss of the same batch, which must agree.
+- A sparse network, such as sparse-384x384, is trained alone, in batches of --sparse-batch, on one thread of a CPU: its
+  layers are native, so there is no bare loop. `positions_per_cpu_s` is the median of the rounds, with the loader and
+  the reading of rows and moves; `times_15000` is that over 15 000.
 - `share_of_peak`: operations of convolutions and matrix products, counted by torch, over those of a large product of
   matrices in the same type, which is measured before and is the peak of the device. On a CPU both are per CPU-second.
 
-Without --networks: 10x192, 20x256 and 40x512 with SiLU, each plain, with large kernels, and with large kernels and a
-Transformer block. They have random parameters: their speed does not depend on them. A batch that does not fit into a
-GPU is halved. A network for which the minutes do not suffice is left out and named. Without a file, the games are
-random moves.
+Without --networks: sparse-384x384; 10x192, 20x256 and 40x512 with SiLU, each plain, with large kernels, and with large
+kernels and a Transformer block. They have random parameters: their speed does not depend on them. A batch that does not
+fit into a GPU is halved. A network for which the minutes do not suffice is left out and named. Without a file, the
+games are random moves.
 """
 
 import argparse
@@ -51,11 +54,16 @@ from fukayomi.learning.data.batches import training_batches
 from fukayomi.learning.data.tensors import TensorBatch
 from fukayomi.learning.devices import choose_device, choose_precision, use_threads
 from fukayomi.learning.listeners.listener import RunStart, TrainingStep
+from fukayomi.learning.settings import PRESETS
 from fukayomi.nn import NetworkConfig, PolicyValueNetwork
+from fukayomi.nn.sparse_config import SparseConfig
 from random_games import write_random_games
 
-NETWORKS = [f"resnet{shape}_swish{kind}" for shape in ("10x192", "20x256", "40x512") for kind in ("", "_lk", "_lk_tf")]
-GPU_BATCH, CPU_BATCH = 4096, 32
+TOWERS = [f"resnet{shape}_swish{kind}" for shape in ("10x192", "20x256", "40x512") for kind in ("", "_lk", "_lk_tf")]
+NETWORKS = ["sparse-384x384", *TOWERS]
+GPU_BATCH, CPU_BATCH, SPARSE_BATCH = 4096, 32, 8192
+SPARSE_AIM = 15_000
+"""Positions a CPU-second of the training of a sparse network."""
 LOADER_BATCH = 1024
 AIM = 20_000
 """Positions a second of the loader."""
@@ -75,9 +83,10 @@ def shape_of(name: str) -> NetworkConfig:
 
 def expected_s(name: str, done: list[dict[str, object]], rounds: int) -> float:
     """Seconds that a network will take, by the speed of the last one and its number of parameters."""
-    if not done:
+    towers = [figures for figures in done if "positions_per_s" in figures]
+    if not towers:
         return 0.0
-    last = done[-1]
+    last = towers[-1]
     step_s = last["batch"] / last["positions_per_s"]
     growth = shape_of(name).parameters() / shape_of(last["network"]).parameters()
     return max(last["seconds"], 2 * (WARM_UP_STEPS + 1 + rounds) * step_s * growth)
@@ -291,6 +300,49 @@ def measure_network(
     }
 
 
+class Rounds(TrainingListener):
+    """Times a run, round after round."""
+
+    def __init__(self, round_s: float, rounds: int) -> None:
+        self._round_s, self._rounds = round_s, rounds
+        self._begin, self._steps = Clock(0, 0), 0
+        self.steps_a_cpu_s: list[float] = []
+
+    def started(self, run: RunStart) -> None:
+        """The clock of the first steps, which warm everything up, is thrown away."""
+        self._begin = Clock.now(torch.device("cpu"))
+
+    def step(self, step: TrainingStep) -> None:
+        """A round ends with the first step after its time."""
+        self._steps += 1
+        spent = Clock.now(torch.device("cpu")).since(self._begin)
+        if step.step > WARM_UP_STEPS and spent.wall < self._round_s:
+            return
+        if step.step > WARM_UP_STEPS:
+            self.steps_a_cpu_s.append(self._steps / spent.cpu)
+            if len(self.steps_a_cpu_s) == self._rounds:
+                raise Enough
+        self._begin, self._steps = Clock.now(torch.device("cpu")), 0
+
+
+def measure_sparse(name: str, data: Dataset, *, batch: int, round_s: float, rounds: int) -> dict[str, object]:
+    """Positions a CPU-second of `train` with a sparse network, on one thread."""
+    settings = TrainingSettings(**PRESETS["sparse"] | {"steps": MANY_STEPS, "batch": min(batch, len(data))})
+    times = Rounds(round_s, rounds)
+    with use_threads(1), tempfile.TemporaryDirectory() as folder, suppress(Enough):
+        train(SparseConfig.from_name(name), data, folder, settings=settings, threads=1, listener=times)
+    rates = [settings.batch * steps for steps in times.steps_a_cpu_s]
+    rate = statistics.median(rates)
+    return {
+        "network": name,
+        "batch": settings.batch,
+        "threads": 1,
+        "positions_per_cpu_s": round(rate),
+        "times_15000": round(rate / SPARSE_AIM, 2),
+        "rates": [round(each) for each in rates],
+    }
+
+
 def compare(name: str, ours: float, bare: float | None) -> None:
     """Exit with a message if the two loops compute different losses for the same batch and weights."""
     if bare is None or abs(ours - bare) > 0.02 * abs(bare):
@@ -319,6 +371,7 @@ def main() -> None:
     parser.add_argument("--networks", nargs="+", default=NETWORKS, metavar="NAME")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:N")
     parser.add_argument("--batch", type=int, help=f"positions a step (default {GPU_BATCH}, on a CPU {CPU_BATCH})")
+    parser.add_argument("--sparse-batch", type=int, default=SPARSE_BATCH, help="positions a step of a sparse network")
     parser.add_argument("--threads", type=int, help="CPU threads of torch (default: torch's)")
     parser.add_argument("--seconds", type=float, default=8.0, help="of the turns of each network, and of the loader")
     parser.add_argument("--rounds", type=int, default=5)
@@ -349,6 +402,8 @@ def main() -> None:
                 left_out.append(name)
                 continue
             figures, size = None, batch
+            if name.startswith("sparse"):
+                figures = measure_sparse(name, data, batch=given.sparse_batch, round_s=2 * turn_s, rounds=given.rounds)
             while figures is None:
                 try:
                     figures = measure_network(

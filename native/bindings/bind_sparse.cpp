@@ -4,15 +4,19 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "arrays.hpp"
 #include "bindings.hpp"
+#include "encode/labels.hpp"
+#include "encode/planes.hpp"
 #include "shogi/movegen.hpp"
 #include "shogi/position.hpp"
 #include "shogi/usi_move.hpp"
 #include "sparse/batch.hpp"
 #include "sparse/features.hpp"
+#include "sparse/recycled.hpp"
 #include "sparse/training.hpp"
 #include "unlocked.hpp"
 
@@ -83,22 +87,67 @@ Bags bags_of(const Array<const std::uint16_t>& rows, const Array<const std::int6
     return bags;
 }
 
-void sum_rows_forward(const Array<const std::uint16_t>& rows, const Array<const std::int64_t>& offsets,
-                      const Array<const float>& table, const Array<const float>& bias, const Array<float>& out, std::size_t threads) {
-    const TableShape shape = table_shape(table);
-    const Bags bags = bags_of(rows, offsets, shape.rows);
-    require(bias.size() == shape.columns && out.size() == bags.count * shape.columns, "bias or out has a wrong shape");
-    const Unlocked unlocked;
-    sum_rows(bags, table.data(), shape.rows, shape.columns, bias.data(), out.data(), threads);
+Widths widths_of(const Array<const float>& policy, const Array<const float>& value, std::size_t count) {
+    require(policy.ndim() == 2 && value.ndim() == 2 && policy.shape(0) == count && value.shape(0) == count &&
+                policy.shape(1) % BLOCK == 0 && value.shape(1) % BLOCK == 0, "policy or value have a wrong shape");
+    return {2 * policy.shape(1), 2 * value.shape(1)};
 }
 
-void sum_rows_gradients(const Array<const std::uint16_t>& rows, const Array<const std::int64_t>& offsets,
-                        const Array<const float>& gradients, const Array<float>& table_gradients, std::size_t threads) {
-    const TableShape shape = table_shape(Array<const float>(table_gradients));
-    const Bags bags = bags_of(rows, offsets, shape.rows);
-    require(gradients.size() == bags.count * shape.columns, "gradients have a wrong shape");
+// Throws unless parts of the first layer, or their gradients, have the sizes of so many columns.
+template <class T>
+void require_parts(const Array<T>& squares, const Array<T>& attacked, const Array<T>& placed, const Array<T>& others,
+                   const Array<T>& bias, std::size_t columns) {
+    require(squares.size() == SQUARE_ROWS * columns && attacked.size() == ROW_CONTENTS * ROW_ATTACKS * columns &&
+                placed.size() == ROW_CONTENTS * ROW_SQUARES * columns && others.size() == (SPARSE_ROWS - SQUARE_ROWS) * columns &&
+                bias.size() == columns, "a part of the rows has a wrong shape");
+}
+
+void first_layer_forward(const Array<const std::uint16_t>& rows, const Array<const std::int64_t>& offsets,
+                         const Array<const float>& squares, const Array<const float>& attacked, const Array<const float>& placed,
+                         const Array<const float>& others, const Array<const float>& bias, const Array<float>& accumulators,
+                         const Array<float>& policy, const Array<float>& value, std::size_t threads) {
+    const Bags bags = bags_of(rows, offsets, SPARSE_ROWS);
+    const Widths widths = widths_of(Array<const float>(policy), Array<const float>(value), bags.count);
+    require_parts(squares, attacked, placed, others, bias, widths.columns());
+    require(accumulators.size() == bags.count * widths.columns(), "accumulators have a wrong shape");
     const Unlocked unlocked;
-    sum_rows_backward(bags, gradients.data(), shape.rows, shape.columns, table_gradients.data(), threads);
+    first_layer(bags, {squares.data(), attacked.data(), placed.data(), others.data(), bias.data()}, widths,
+                {accumulators.data(), policy.data(), value.data()}, threads);
+}
+
+void first_layer_gradients(const Array<const std::uint16_t>& rows, const Array<const std::int64_t>& offsets,
+                           const Array<float>& accumulators, const Array<float>& policy, const Array<float>& value,
+                           const Array<float>& squares, const Array<float>& attacked, const Array<float>& placed,
+                           const Array<float>& others, const Array<float>& bias, std::size_t threads) {
+    const Bags bags = bags_of(rows, offsets, SPARSE_ROWS);
+    const Widths widths = widths_of(Array<const float>(policy), Array<const float>(value), bags.count);
+    require_parts(squares, attacked, placed, others, bias, widths.columns());
+    require(accumulators.size() == bags.count * widths.columns(), "accumulators have a wrong shape");
+    const Unlocked unlocked;
+    first_layer_backward(bags, widths, {accumulators.data(), policy.data(), value.data()},
+                         {squares.data(), attacked.data(), placed.data(), others.data(), bias.data()}, threads);
+}
+
+void sum_weights_forward(const Array<const std::uint16_t>& rows, const Array<const std::int64_t>& offsets,
+                         const Array<const float>& weights, const Array<float>& out) {
+    const Bags bags = bags_of(rows, offsets, weights.size());
+    require(out.size() == bags.count, "out has a wrong shape");
+    const Unlocked unlocked;
+    sum_weights(bags, weights.data(), out.data());
+}
+
+void sum_weights_gradients(const Array<const std::uint16_t>& rows, const Array<const std::int64_t>& offsets,
+                           const Array<const float>& gradients, const Array<float>& weight_gradients) {
+    const Bags bags = bags_of(rows, offsets, weight_gradients.size());
+    require(gradients.size() == bags.count, "gradients have a wrong shape");
+    const Unlocked unlocked;
+    sum_weights_backward(bags, gradients.data(), weight_gradients.size(), weight_gradients.data());
+}
+
+nb::ndarray<float, nb::numpy, nb::shape<-1>> recycled_floats(std::size_t count) {
+    auto memory = std::make_unique<Recycled>(count);
+    nb::capsule owner(memory.get(), [](void* p) noexcept { delete static_cast<Recycled*>(p); });
+    return nb::ndarray<float, nb::numpy, nb::shape<-1>>(memory.release()->data(), {count}, owner);
 }
 
 MoveBags move_bags_of(const Array<const std::uint16_t>& labels, const Array<const std::uint16_t>& groups,
@@ -161,6 +210,35 @@ nb::ndarray<T, nb::numpy, Shape> array_of(std::vector<T>&& values, std::initiali
 using OffsetsArray = nb::ndarray<std::int64_t, nb::numpy, nb::shape<-1>>;
 using PolicyArray = nb::ndarray<float, nb::numpy, nb::shape<-1>>;
 
+std::tuple<RowsArray, OffsetsArray, RowsArray, MoveRowsArray, OffsetsArray, PolicyArray, nb::ndarray<std::int32_t, nb::numpy, nb::shape<-1>>,
+           OffsetsArray>
+sparse_planes_batch(const Rows<const std::uint8_t, PACKED1_BYTES>& planes1, const Rows<const std::uint8_t, PACKED2_BYTES>& planes2,
+                    const Array<const std::uint16_t>& labels, const Array<const std::int32_t>& places,
+                    const Array<const float>& weights, std::size_t threads) {
+    const std::size_t count = common_rows(planes1, planes2);
+    require(labels.size() == count && weights.size() == places.size(), "labels, places or weights have a wrong shape");
+    for (std::size_t n = 0; n < count; ++n)
+        require(labels.data()[n] < POLICY_LABELS || labels.data()[n] == NO_POLICY_LABEL, "a label is beyond the last");
+    const std::int32_t* const place = places.data();
+    require(std::is_sorted(place, place + places.size(), [](std::int32_t a, std::int32_t b) { return a / POLICY_LABELS < b / POLICY_LABELS; }),
+            "places do not ascend by position");
+    SparseBatch batch;
+    {
+        const Unlocked unlocked;
+        batch = read_sparse_planes({{planes1.data(), planes1.size()}, {planes2.data(), planes2.size()}, {labels.data(), count},
+                                    {place, places.size()}, {weights.data(), weights.size()}}, threads);
+    }
+    const std::size_t rows = batch.rows.size(), total = batch.labels.size();
+    return {array_of<std::uint16_t, nb::shape<-1>>(std::move(batch.rows), {rows}),
+            array_of<std::int64_t, nb::shape<-1>>(std::move(batch.row_offsets), {count + 1}),
+            array_of<std::uint16_t, nb::shape<-1>>(std::move(batch.labels), {total}),
+            array_of<std::uint16_t, nb::shape<-1, MOVE_GROUPS>>(std::move(batch.groups), {total, MOVE_GROUPS}),
+            array_of<std::int64_t, nb::shape<-1>>(std::move(batch.move_offsets), {count + 1}),
+            array_of<float, nb::shape<-1>>(std::move(batch.policy), {total}),
+            array_of<std::int32_t, nb::shape<-1>>(std::move(batch.places), {total}),
+            array_of<std::int64_t, nb::shape<-1>>(std::move(batch.played), {count})};
+}
+
 std::tuple<RowsArray, OffsetsArray, RowsArray, MoveRowsArray, OffsetsArray, PolicyArray> sparse_batch(
     const Rows<const std::uint8_t, HCP_BYTES>& hcps, const Array<const std::int64_t>& offsets,
     const Array<const std::uint16_t>& moves, const Array<const std::uint16_t>& visits, std::size_t threads) {
@@ -197,18 +275,32 @@ void bind_sparse(nb::module_& m) {
           "    Labels, uint16 [M], each below `SPARSE_LABELS`; and the rows of the eight groups, uint16 [M, 8], each below\n"
           "    `MOVE_ROWS`.\n\n"
           "Raises:\n    ValueError: A move is not legal.");
-    m.def("sum_rows", &sum_rows_forward, "rows"_a, "offsets"_a, "table"_a, "bias"_a, "out"_a, "threads"_a,
-          "Write for each position the bias and the sum of its rows of a table.\n\n"
+    m.def("first_layer", &first_layer_forward, "rows"_a, "offsets"_a, "squares"_a, "attacked"_a, "placed"_a, "others"_a, "bias"_a,
+          "accumulators"_a, "policy"_a, "value"_a, "threads"_a,
+          "Write for each position the bias and the sum of its rows, clipped to 0 to 1, and the products of their halves.\n\n"
           "Args:\n"
           "    rows: Rows of all positions: uint16 [K].\n"
           "    offsets: Position n has rows[offsets[n] : offsets[n + 1]]: int64 [N + 1].\n"
-          "    table: float32 [C / 32, rows, 32].\n"
+          "    squares: Of the rows of squares, which are sums of this and the next two: float32 [C / 32, 29, 9, 81, 32].\n"
+          "    attacked: By content and attacks: float32 [C / 32, 29, 9, 32].\n"
+          "    placed: By content and square: float32 [C / 32, 29, 81, 32].\n"
+          "    others: The other rows: float32 [C / 32, rows, 32].\n"
           "    bias: float32 [C].\n"
-          "    out: float32 [N, C].\n"
+          "    accumulators: The clipped sums: float32 [C / 32, N, 32], output.\n"
+          "    policy: The first half of the policy's accumulators times the second: float32 [N, P / 2], output.\n"
+          "    value: Likewise of the value: float32 [N, V / 2], output. P + V = C.\n"
           "    threads: CPU threads; the result does not depend on them.\n\n"
           "Raises:\n    ValueError: A shape is wrong, or a row is beyond the table.");
-    m.def("sum_rows_backward", &sum_rows_gradients, "rows"_a, "offsets"_a, "gradients"_a, "table_gradients"_a, "threads"_a,
-          "Add the gradients of `sum_rows`, [N, C], to those of its table.");
+    m.def("first_layer_backward", &first_layer_gradients, "rows"_a, "offsets"_a, "accumulators"_a, "policy"_a, "value"_a, "squares"_a,
+          "attacked"_a, "placed"_a, "others"_a, "bias"_a, "threads"_a,
+          "Write the gradients of the parts and the bias of `first_layer` from those of `policy` and `value`.");
+    m.def("sum_weights", &sum_weights_forward, "rows"_a, "offsets"_a, "weights"_a, "out"_a,
+          "Write for each position the sum of the weights, [rows], of its rows: float32 [N].\n\n"
+          "Raises:\n    ValueError: A shape is wrong, or a row has no weight.");
+    m.def("sum_weights_backward", &sum_weights_gradients, "rows"_a, "offsets"_a, "gradients"_a, "weight_gradients"_a,
+          "Write the gradients of the weights of `sum_weights` from those of the sums.");
+    m.def("recycled_floats", &recycled_floats, "count"_a,
+          "Uninitialised float32 [count], in memory that such an array had before, if there is some: no page of it is new.");
     m.def("move_logits", &move_logits_forward, "labels"_a, "groups"_a, "offsets"_a, "label_table"_a, "label_bias"_a, "group_table"_a,
           "group_bias"_a, "hidden"_a, "logits"_a, "threads"_a,
           "Write the logits of moves.\n\n"
@@ -228,6 +320,19 @@ void bind_sparse(nb::module_& m) {
           "group_table"_a, "group_bias"_a, "hidden"_a, "gradients"_a, "label_table_gradients"_a, "label_bias_gradients"_a,
           "group_table_gradients"_a, "group_bias_gradients"_a, "hidden_gradients"_a, "threads"_a,
           "Add the gradients of `move_logits`, [M], to those of its tables, and write those of `hidden`.");
+    m.def("sparse_planes_batch", &sparse_planes_batch, "planes1"_a, "planes2"_a, "labels"_a, "places"_a, "weights"_a, "threads"_a,
+          "What a sparse network reads of packed positions, with their targets of training.\n\n"
+          "Args:\n"
+          "    planes1: uint8 [N, 628].\n"
+          "    planes2: uint8 [N, 8].\n"
+          "    labels: Policy label of the move played, or NO_POLICY_LABEL: uint16 [N].\n"
+          "    places: Where the policy is not zero, as n * 2187 + label; n ascends: int32 [C].\n"
+          "    weights: The policy there: float32 [C].\n"
+          "    threads: CPU threads; the result does not depend on them.\n\n"
+          "Returns:\n"
+          "    As `sparse_batch`, with the policy as shares; and for each move n * 2187 + its label, int32 [M], for each position the\n"
+          "    number of the move played, -1 if there is none, int64 [N]. What the search leaves out counts for its promotion.\n\n"
+          "Raises:\n    PackedError: Planes are no position that the rules allow.");
     m.def("sparse_batch", &sparse_batch, "hcps"_a, "offsets"_a, "moves"_a, "visits"_a, "threads"_a,
           "What a sparse network reads of positions, and the shares of their candidates' visits.\n\n"
           "Args:\n"

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "encode/piece_sets.hpp"
+#include "shogi/errors.hpp"
 
 namespace fukayomi {
 namespace {
@@ -59,14 +60,15 @@ void pack(const PieceSets& sets, const AttackPlanes& attacks, BitStream& stream)
     }(std::make_index_sequence<ATTACK_PLANES>());
 }
 
+constexpr std::array<int, HAND_TYPES> HAND_PLANES = {8, 4, 4, 4, 4, 2, 2};
+
 std::uint64_t hand_bits(Hand hand) {
-    constexpr std::array<int, HAND_TYPES> planes = {8, 4, 4, 4, 4, 2, 2};
     std::uint64_t bits = 0;
     int offset = 0;
     for (std::size_t i = 0; i < HAND_TYPES; ++i) {
-        const int n = std::min(hand.count(HAND_ORDER[i]), planes[i]);
+        const int n = std::min(hand.count(HAND_ORDER[i]), HAND_PLANES[i]);
         bits |= ((1ULL << n) - 1) << offset;
-        offset += planes[i];
+        offset += HAND_PLANES[i];
     }
     return bits;
 }
@@ -111,6 +113,33 @@ PieceSets encode_packed_hcp(HcpView hcp, Packed1 planes1, Packed2 planes2) {
     const bool allowed =
         encode_packed_sets(sets, planes1, planes2) && squares_allowed<BLACK>(sets) && squares_allowed<WHITE>(sets);
     if (!allowed) decode_hcp(hcp);  // finds the words for what is wrong, and throws
+    return sets;
+}
+
+PieceSets decode_packed(std::span<const std::uint8_t, PACKED1_BYTES> planes1, std::span<const std::uint8_t, PACKED2_BYTES> planes2) {
+    PieceSets sets{};
+    Bitboard occupied;
+    for (const Color c : {BLACK, WHITE})
+        for (std::size_t i = 0; i < PIECE_PLANES; ++i) {
+            const std::size_t first = (c * PLANES_PER_COLOR + i) * SQUARES, shift = first % 8;
+            std::uint64_t low, high;
+            std::memcpy(&low, planes1.data() + first / 8, 8);
+            std::memcpy(&high, planes1.data() + first / 8 + 8, 8);
+            if (shift > 0) low = low >> shift | high << (64 - shift);
+            high >>= shift;
+            const Bitboard squares(low & ((1ULL << 63) - 1), (low >> 63 | high << 1) & ((1ULL << 18) - 1));
+            if ((squares & occupied).any()) throw ParseError(ParseError::Kind::PACKED, "two pieces of the planes share a square");
+            occupied |= squares;
+            sets.pieces[make_piece(c, static_cast<PieceType>(PAWN + i))] = squares;
+        }
+    std::uint64_t bits;
+    std::memcpy(&bits, planes2.data(), PACKED2_BYTES);
+    for (const Color c : {BLACK, WHITE})
+        for (std::size_t i = 0; i < HAND_TYPES; ++i) {
+            const int held = std::popcount(bits & ((1ULL << HAND_PLANES[i]) - 1));
+            for (int n = 0; n < held; ++n) sets.hands[c].add(HAND_ORDER[i]);
+            bits >>= HAND_PLANES[i];
+        }
     return sets;
 }
 

@@ -33,6 +33,10 @@ bool encode_packed_sets(const PieceSets& sets, Packed1 planes1, Packed2 planes2)
 // decode_hcp does; the planes are undefined then. Returns the pieces as the side to move sees them.
 PieceSets encode_packed_hcp(HcpView hcp, Packed1 planes1, Packed2 planes2);
 
+// The pieces of packed planes as the side to move sees them. More pieces in hand than there are planes are lost. Throws
+// ParseError(PACKED) if two pieces share a square.
+PieceSets decode_packed(std::span<const std::uint8_t, PACKED1_BYTES> planes1, std::span<const std::uint8_t, PACKED2_BYTES> planes2);
+
 // One packed position to floats: [62, 81] and [count2, 81], zeros and ones; count2 is at most 58.
 void unpack_float(std::span<const std::uint8_t, PACKED1_BYTES> planes1,
                   std::span<const std::uint8_t, PACKED2_BYTES> planes2, std::size_t count2, float* features1,

@@ -1,9 +1,11 @@
 #include "sparse/training.hpp"
 
 #include <algorithm>
+#include <vector>
 
 #include "network/processor.hpp"
 #include "sparse/features.hpp"
+#include "sparse/recycled.hpp"
 #include "sparse/share_out.hpp"
 #include "sparse/training_kernels.hpp"
 
@@ -21,20 +23,102 @@ const TrainingKernels& kernels() {
     return fastest;
 }
 
+static_assert(CONTENTS == ROW_CONTENTS && SQUARES == ROW_SQUARES && SQUARE_ROWS == ROW_CONTENTS * ROW_ATTACKS * ROW_SQUARES);
+constexpr std::size_t BLOCK_SQUARES = SQUARE_ROWS * BLOCK, BLOCK_ATTACKED = ROW_CONTENTS * ROW_ATTACKS * BLOCK,
+                      BLOCK_PLACED = ROW_CONTENTS * ROW_SQUARES * BLOCK, BLOCK_OTHERS = (SPARSE_ROWS - SQUARE_ROWS) * BLOCK;
+
+template <class Parts>
+Parts of_block(const Parts& parts, std::size_t block) {
+    return {parts.squares + block * BLOCK_SQUARES, parts.attacked + block * BLOCK_ATTACKED, parts.placed + block * BLOCK_PLACED,
+            parts.others + block * BLOCK_OTHERS, parts.bias + block * BLOCK};
+}
+
+std::vector<std::uint16_t> rows_that_occur(const Bags& bags) {
+    std::vector<std::uint8_t> occurs(SPARSE_ROWS);
+    for (std::int64_t i = 0; i < bags.offsets[bags.count]; ++i) occurs[bags.rows[i]] = 1;
+    std::vector<std::uint16_t> rows;
+    for (std::size_t row = 0; row < SPARSE_ROWS; ++row)
+        if (occurs[row] != 0) rows.push_back(static_cast<std::uint16_t>(row));
+    return rows;
+}
+
+// The positions of each row.
+struct Transposed {
+    std::vector<std::uint32_t> starts, positions;
+    explicit Transposed(const Bags& bags) : starts(SPARSE_ROWS + 1), positions(static_cast<std::size_t>(bags.offsets[bags.count])) {
+        for (std::size_t i = 0; i < positions.size(); ++i) ++starts[bags.rows[i] + 1U];
+        for (std::size_t row = 0; row < SPARSE_ROWS; ++row) starts[row + 1] += starts[row];
+        std::vector<std::uint32_t> next(starts.begin(), starts.end() - 1);
+        for (std::size_t n = 0; n < bags.count; ++n)
+            for (std::int64_t i = bags.offsets[n]; i < bags.offsets[n + 1]; ++i)
+                positions[next[bags.rows[i]]++] = static_cast<std::uint32_t>(n);
+    }
+};
+
+// Two blocks whose columns are multiplied.
+struct Pair {
+    std::size_t first, second;
+    float* products;
+    std::size_t stride;
+    Pair(std::size_t number, Widths widths, const FirstLayer& layer) {
+        const std::size_t of_policy = widths.policy / 2 / BLOCK, of_value = widths.value / 2 / BLOCK;
+        const bool is_value = number >= of_policy;
+        const std::size_t place = is_value ? number - of_policy : number;
+        first = (is_value ? 2 * of_policy : 0) + place;
+        second = first + (is_value ? of_value : of_policy);
+        products = (is_value ? layer.value : layer.policy) + place * BLOCK;
+        stride = (is_value ? of_value : of_policy) * BLOCK;
+    }
+};
+
 }  // namespace
 
-void sum_rows(const Bags& bags, const float* table, std::size_t rows, std::size_t columns, const float* bias, float* out,
-              std::size_t threads) {
-    share_out(columns / BLOCK, threads, [&](std::size_t block) {
-        kernels().sum_rows(bags, table + block * rows * BLOCK, bias + block * BLOCK, out + block * BLOCK, columns);
+void first_layer(const Bags& bags, const RowParts& parts, Widths widths, const FirstLayer& out, std::size_t threads) {
+    const std::vector<std::uint16_t> rows = rows_that_occur(bags);
+    const std::size_t size = bags.count * BLOCK;
+    share_out(widths.columns() / 2 / BLOCK, threads, [&](std::size_t number) {
+        const Pair pair(number, widths, out);
+        const Recycled table(SPARSE_ROWS * BLOCK);
+        for (const std::size_t block : {pair.first, pair.second}) {
+            const RowParts own = of_block(parts, block);
+            kernels().merge_rows(rows.data(), rows.size(), own, table.data());
+            kernels().sum_rows(bags, table.data(), own.bias, out.accumulators + block * size);
+        }
+        kernels().multiply(out.accumulators + pair.first * size, out.accumulators + pair.second * size, bags.count, pair.products,
+                           pair.stride);
     });
 }
 
-void sum_rows_backward(const Bags& bags, const float* gradients, std::size_t rows, std::size_t columns, float* table_gradients,
-                       std::size_t threads) {
-    share_out(columns / BLOCK, threads, [&](std::size_t block) {
-        kernels().sum_rows_backward(bags, gradients + block * BLOCK, columns, table_gradients + block * rows * BLOCK);
+void first_layer_backward(const Bags& bags, Widths widths, const FirstLayer& layer, const RowPartGradients& gradients,
+                          std::size_t threads) {
+    const Transposed transposed(bags);
+    const RowPositions positions{transposed.starts.data(), transposed.positions.data()};
+    const std::size_t size = bags.count * BLOCK;
+    share_out(widths.columns() / 2 / BLOCK, threads, [&](std::size_t number) {
+        const Pair pair(number, widths, layer);
+        const Recycled sums(size);
+        for (const bool is_second : {false, true}) {
+            const std::size_t block = is_second ? pair.second : pair.first, other = is_second ? pair.first : pair.second;
+            const RowPartGradients own = of_block(gradients, block);
+            kernels().unclip(layer.accumulators + block * size, layer.accumulators + other * size, pair.products, pair.stride,
+                             bags.count, sums.data(), own.bias);
+            kernels().gather_rows(positions, SPARSE_ROWS, sums.data(), own);
+        }
     });
+}
+
+void sum_weights(const Bags& bags, const float* weights, float* out) {
+    for (std::size_t n = 0; n < bags.count; ++n) {
+        float sum = 0.0F;
+        for (std::int64_t i = bags.offsets[n]; i < bags.offsets[n + 1]; ++i) sum += weights[bags.rows[i]];
+        out[n] = sum;
+    }
+}
+
+void sum_weights_backward(const Bags& bags, const float* gradients, std::size_t rows, float* weight_gradients) {
+    std::fill_n(weight_gradients, rows, 0.0F);
+    for (std::size_t n = 0; n < bags.count; ++n)
+        for (std::int64_t i = bags.offsets[n]; i < bags.offsets[n + 1]; ++i) weight_gradients[bags.rows[i]] += gradients[n];
 }
 
 void move_logits(const MoveBags& moves, const MoveTables& tables, const float* hidden, float* logits, std::size_t threads) {

@@ -27,12 +27,46 @@ struct MoveBags {
     const std::uint16_t* groups = nullptr;   // [M, MOVE_GROUPS]
 };
 
-// out[n] = bias + the sum of the rows: [N, columns].
-void sum_rows(const Bags& bags, const float* table, std::size_t rows, std::size_t columns, const float* bias, float* out,
-              std::size_t threads);
-// Adds the gradient of each position, [N, columns], to that of its rows.
-void sum_rows_backward(const Bags& bags, const float* gradients, std::size_t rows, std::size_t columns, float* table_gradients,
-                       std::size_t threads);
+// The rows of the first layer by their parts, each in blocks of columns. A row of a square is squares + attacked + placed.
+constexpr std::size_t ROW_CONTENTS = 29, ROW_ATTACKS = 9, ROW_SQUARES = 81;
+struct RowParts {
+    const float* squares = nullptr;   // [blocks][ROW_CONTENTS][ROW_ATTACKS][ROW_SQUARES][BLOCK]
+    const float* attacked = nullptr;  // [blocks][ROW_CONTENTS][ROW_ATTACKS][BLOCK]
+    const float* placed = nullptr;    // [blocks][ROW_CONTENTS][ROW_SQUARES][BLOCK]
+    const float* others = nullptr;    // [blocks][the other rows][BLOCK]
+    const float* bias = nullptr;      // [columns]
+};
+struct RowPartGradients {
+    float* squares = nullptr;
+    float* attacked = nullptr;
+    float* placed = nullptr;
+    float* others = nullptr;
+    float* bias = nullptr;
+};
+
+// Columns of the first layer: those of the policy, then those of the value. Both are multiples of 2 * BLOCK.
+struct Widths {
+    std::size_t policy = 0;
+    std::size_t value = 0;
+    std::size_t columns() const { return policy + value; }
+};
+
+// The sum of each position's rows and the bias, clipped to 0 to 1: accumulators, [columns / BLOCK][N][BLOCK]; and the product of
+// their first half with the second, for the policy, [N, policy / 2], and the value, [N, value / 2].
+struct FirstLayer {
+    float* accumulators = nullptr;
+    float* policy = nullptr;
+    float* value = nullptr;
+};
+void first_layer(const Bags& bags, const RowParts& parts, Widths widths, const FirstLayer& out, std::size_t threads);
+// Writes the gradients of all parts. `layer`: what first_layer wrote, with gradients in the place of the products.
+void first_layer_backward(const Bags& bags, Widths widths, const FirstLayer& layer, const RowPartGradients& gradients,
+                          std::size_t threads);
+
+// out[n] = the sum of the weights of its rows: [N].
+void sum_weights(const Bags& bags, const float* weights, float* out);
+// Writes the gradient of each of the `rows` weights.
+void sum_weights_backward(const Bags& bags, const float* gradients, std::size_t rows, float* weight_gradients);
 
 // The layer of moves: tables by label, [hidden / BLOCK][SPARSE_LABELS][BLOCK], and by group row, [shared / BLOCK][MOVE_ROWS][BLOCK],
 // with a bias of each row. The first `shared` of the hidden numbers count for the groups.

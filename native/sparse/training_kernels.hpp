@@ -5,9 +5,23 @@
 
 namespace fukayomi {
 
+// The positions that have a row: those from starts[row] to starts[row + 1], ascending.
+struct RowPositions {
+    const std::uint32_t* starts = nullptr;     // [rows + 1]
+    const std::uint32_t* positions = nullptr;  // [K]
+};
+
 struct TrainingKernels {
-    void (*sum_rows)(const Bags& bags, const float* table, const float* bias, float* out, std::size_t stride);
-    void (*sum_rows_backward)(const Bags& bags, const float* gradients, std::size_t stride, float* table_gradients);
+    // Writes those rows of the block's table that occur.
+    void (*merge_rows)(const std::uint16_t* rows, std::size_t count, const RowParts& block, float* table);
+    // The clipped sums of a block: [N][BLOCK].
+    void (*sum_rows)(const Bags& bags, const float* table, const float* bias, float* out);
+    void (*multiply)(const float* first, const float* second, std::size_t count, float* out, std::size_t stride);
+    // The gradient of the sums of a block, [N][BLOCK], from that of its products with another; and that of the bias.
+    void (*unclip)(const float* own, const float* other, const float* products, std::size_t stride, std::size_t count, float* out,
+                   float* bias);
+    // The gradients of all rows. `sums`: of the sums of the block.
+    void (*gather_rows)(const RowPositions& positions, std::size_t rows, const float* sums, const RowPartGradients& block);
     // Adds the block's part to the logits of the positions from `first` to `last`. `groups`: nullptr where the block has none.
     void (*move_logits)(const MoveBags& moves, std::size_t first, std::size_t last, const float* labels, const float* groups,
                         const float* hidden, std::size_t stride, float* logits);

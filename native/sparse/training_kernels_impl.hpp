@@ -30,6 +30,10 @@ struct Floats {
         FUKAYOMI_UNROLL
         for (std::size_t i = 0; i < VECTORS; ++i) at[i] = at[i] + load(other + i * LANES);
     }
+    void clip() {
+        FUKAYOMI_UNROLL
+        for (std::size_t i = 0; i < VECTORS; ++i) at[i] = smaller(positive(at[i]), all(1.0F));
+    }
     void add(float factor, const Floats& other) {
         FUKAYOMI_UNROLL
         for (std::size_t i = 0; i < VECTORS; ++i) at[i] = at[i] + factor * other.at[i];
@@ -42,11 +46,7 @@ struct Floats {
         Lanes sum = at[0] * other.at[0];
         FUKAYOMI_UNROLL
         for (std::size_t i = 1; i < VECTORS; ++i) sum = sum + at[i] * other.at[i];
-        float values[LANES];
-        store(values, sum);
-        float total = 0.0F;
-        for (std::size_t i = 0; i < LANES; ++i) total += values[i];
-        return total;
+        return total(sum);
     }
 };
 
@@ -56,21 +56,96 @@ Floats zeros() {
     return x;
 }
 
-void sum_rows_of_block(const Bags& bags, const float* table, const float* bias, float* out, std::size_t stride) {
-    const Floats start = Floats::load_from(bias);
-    for (std::size_t n = 0; n < bags.count; ++n) {
-        Floats sum = start;
-        for (std::int64_t i = bags.offsets[n]; i < bags.offsets[n + 1]; ++i) sum.add(table + bags.rows[i] * BLOCK);
-        sum.store_to(out + n * stride);
+void merge_rows_of_block(const std::uint16_t* rows, std::size_t count, const RowParts& block, float* table) {
+    constexpr std::size_t square_rows = ROW_CONTENTS * ROW_ATTACKS * ROW_SQUARES;
+    for (std::size_t i = 0; i < count; ++i) {
+        const std::size_t row = rows[i];
+        Floats sum;
+        if (row < square_rows) {
+            const std::size_t content = row / (ROW_ATTACKS * ROW_SQUARES);
+            sum = Floats::load_from(block.squares + row * BLOCK);
+            sum.add(block.attacked + row / ROW_SQUARES * BLOCK);
+            sum.add(block.placed + (content * ROW_SQUARES + row % ROW_SQUARES) * BLOCK);
+        } else {
+            sum = Floats::load_from(block.others + (row - square_rows) * BLOCK);
+        }
+        sum.store_to(table + row * BLOCK);
     }
 }
 
-void sum_rows_backward_of_block(const Bags& bags, const float* gradients, std::size_t stride, float* table_gradients) {
+// Two sums at a time: an addition need not wait for the one before it.
+void sum_rows_of_block(const Bags& bags, const float* table, const float* bias, float* out) {
+    const Floats start = Floats::load_from(bias);
     for (std::size_t n = 0; n < bags.count; ++n) {
-        const Floats gradient = Floats::load_from(gradients + n * stride);
-        for (std::int64_t i = bags.offsets[n]; i < bags.offsets[n + 1]; ++i)
-            gradient.add_to(table_gradients + bags.rows[i] * BLOCK);
+        Floats even = start, odd = zeros();
+        const std::uint16_t* row = bags.rows + bags.offsets[n];
+        const std::uint16_t* const end = bags.rows + bags.offsets[n + 1];
+        for (; row + 1 < end; row += 2) {
+            even.add(table + row[0] * BLOCK);
+            odd.add(table + row[1] * BLOCK);
+        }
+        if (row < end) even.add(table + row[0] * BLOCK);
+        even.add(1.0F, odd);
+        even.clip();
+        even.store_to(out + n * BLOCK);
     }
+}
+
+void multiply_blocks(const float* first, const float* second, std::size_t count, float* out, std::size_t stride) {
+    for (std::size_t n = 0; n < count; ++n)
+        for (std::size_t i = 0; i < BLOCK; i += LANES)
+            store(out + n * stride + i, load(first + n * BLOCK + i) * load(second + n * BLOCK + i));
+}
+
+void unclip_block(const float* own, const float* other, const float* products, std::size_t stride, std::size_t count, float* out,
+                  float* bias) {
+    Floats sum = zeros();
+    for (std::size_t n = 0; n < count; ++n) {
+        Floats gradient;
+        FUKAYOMI_UNROLL
+        for (std::size_t i = 0; i < VECTORS; ++i) {
+            const std::size_t at = n * BLOCK + i * LANES;
+            gradient.at[i] = inside(load(own + at), load(other + at) * load(products + n * stride + i * LANES));
+        }
+        gradient.store_to(out + n * BLOCK);
+        sum.add(1.0F, gradient);
+    }
+    sum.store_to(bias);
+}
+
+Floats gathered(const RowPositions& positions, std::size_t row, const float* sums) {
+    Floats even = zeros(), odd = zeros();
+    const std::uint32_t* position = positions.positions + positions.starts[row];
+    const std::uint32_t* const end = positions.positions + positions.starts[row + 1];
+    for (; position + 1 < end; position += 2) {
+        even.add(sums + position[0] * BLOCK);
+        odd.add(sums + position[1] * BLOCK);
+    }
+    if (position < end) even.add(sums + position[0] * BLOCK);
+    even.add(1.0F, odd);
+    return even;
+}
+
+void gather_rows_of_block(const RowPositions& positions, std::size_t rows, const float* sums, const RowPartGradients& block) {
+    std::size_t row = 0;
+    for (std::size_t content = 0; content < ROW_CONTENTS; ++content) {
+        float* const placed = block.placed + content * ROW_SQUARES * BLOCK;
+        for (std::size_t attacks = 0; attacks < ROW_ATTACKS; ++attacks) {
+            Floats of_all = zeros();
+            for (std::size_t square = 0; square < ROW_SQUARES; ++square, ++row) {
+                const Floats gradient = gathered(positions, row, sums);
+                gradient.store_to(block.squares + row * BLOCK);
+                of_all.add(1.0F, gradient);
+                if (attacks == 0)
+                    gradient.store_to(placed + square * BLOCK);
+                else
+                    gradient.add_to(placed + square * BLOCK);
+            }
+            of_all.store_to(block.attacked + (content * ROW_ATTACKS + attacks) * BLOCK);
+        }
+    }
+    float* others = block.others;
+    for (; row < rows; ++row, others += BLOCK) gathered(positions, row, sums).store_to(others);
 }
 
 Floats weights_of(const MoveBags& moves, std::int64_t m, const float* labels, const float* groups) {
@@ -110,7 +185,8 @@ void move_logits_backward_of_block(const MoveBags& moves, const float* labels, c
     }
 }
 
-constexpr TrainingKernels KERNELS = {sum_rows_of_block, sum_rows_backward_of_block, move_logits_of_block,
+constexpr TrainingKernels KERNELS = {merge_rows_of_block,  sum_rows_of_block,    multiply_blocks,
+                                     unclip_block,         gather_rows_of_block, move_logits_of_block,
                                      move_logits_backward_of_block};
 
 }  // namespace

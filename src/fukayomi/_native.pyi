@@ -2845,24 +2845,49 @@ def sparse_moves(position: fukayomi.Position, moves: Sequence[fukayomi.Move]) ->
         ValueError: A move is not legal.
     """
 
-def sum_rows(rows: Annotated[NDArray[numpy.uint16], dict(order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu', writable=False)], table: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], bias: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')], threads: int) -> None:
+def first_layer(rows: Annotated[NDArray[numpy.uint16], dict(order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu', writable=False)], squares: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], attacked: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], placed: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], others: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], bias: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], accumulators: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')], policy: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')], value: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')], threads: int) -> None:
     """
-    Write for each position the bias and the sum of its rows of a table.
+    Write for each position the bias and the sum of its rows, clipped to 0 to 1, and the products of their halves.
 
     Args:
         rows: Rows of all positions: uint16 [K].
         offsets: Position n has rows[offsets[n] : offsets[n + 1]]: int64 [N + 1].
-        table: float32 [C / 32, rows, 32].
+        squares: Of the rows of squares, which are sums of this and the next two: float32 [C / 32, 29, 9, 81, 32].
+        attacked: By content and attacks: float32 [C / 32, 29, 9, 32].
+        placed: By content and square: float32 [C / 32, 29, 81, 32].
+        others: The other rows: float32 [C / 32, rows, 32].
         bias: float32 [C].
-        out: float32 [N, C].
+        accumulators: The clipped sums: float32 [C / 32, N, 32], output.
+        policy: The first half of the policy's accumulators times the second: float32 [N, P / 2], output.
+        value: Likewise of the value: float32 [N, V / 2], output. P + V = C.
         threads: CPU threads; the result does not depend on them.
 
     Raises:
         ValueError: A shape is wrong, or a row is beyond the table.
     """
 
-def sum_rows_backward(rows: Annotated[NDArray[numpy.uint16], dict(order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu', writable=False)], gradients: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], table_gradients: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')], threads: int) -> None:
-    """Add the gradients of `sum_rows`, [N, C], to those of its table."""
+def first_layer_backward(rows: Annotated[NDArray[numpy.uint16], dict(order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu', writable=False)], accumulators: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')], policy: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')], value: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')], squares: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')], attacked: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')], placed: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')], others: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')], bias: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')], threads: int) -> None:
+    """
+    Write the gradients of the parts and the bias of `first_layer` from those of `policy` and `value`.
+    """
+
+def sum_weights(rows: Annotated[NDArray[numpy.uint16], dict(order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')]) -> None:
+    """
+    Write for each position the sum of the weights, [rows], of its rows: float32 [N].
+
+    Raises:
+        ValueError: A shape is wrong, or a row has no weight.
+    """
+
+def sum_weights_backward(rows: Annotated[NDArray[numpy.uint16], dict(order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu', writable=False)], gradients: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], weight_gradients: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')]) -> None:
+    """
+    Write the gradients of the weights of `sum_weights` from those of the sums.
+    """
+
+def recycled_floats(count: int) -> Annotated[NDArray[numpy.float32], dict(shape=(None,))]:
+    """
+    Uninitialised float32 [count], in memory that such an array had before, if there is some: no page of it is new.
+    """
 
 def move_logits(labels: Annotated[NDArray[numpy.uint16], dict(order='C', device='cpu', writable=False)], groups: Annotated[NDArray[numpy.uint16], dict(order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu', writable=False)], label_table: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], label_bias: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], group_table: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], group_bias: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], hidden: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], logits: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')], threads: int) -> None:
     """
@@ -2887,6 +2912,26 @@ def move_logits(labels: Annotated[NDArray[numpy.uint16], dict(order='C', device=
 def move_logits_backward(labels: Annotated[NDArray[numpy.uint16], dict(order='C', device='cpu', writable=False)], groups: Annotated[NDArray[numpy.uint16], dict(order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu', writable=False)], label_table: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], label_bias: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], group_table: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], group_bias: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], hidden: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], gradients: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], label_table_gradients: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')], label_bias_gradients: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')], group_table_gradients: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')], group_bias_gradients: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')], hidden_gradients: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')], threads: int) -> None:
     """
     Add the gradients of `move_logits`, [M], to those of its tables, and write those of `hidden`.
+    """
+
+def sparse_planes_batch(planes1: Annotated[NDArray[numpy.uint8], dict(shape=(None, 628), order='C', device='cpu', writable=False)], planes2: Annotated[NDArray[numpy.uint8], dict(shape=(None, 8), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.uint16], dict(order='C', device='cpu', writable=False)], places: Annotated[NDArray[numpy.int32], dict(order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], threads: int) -> tuple[Annotated[NDArray[numpy.uint16], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.uint16], dict(shape=(None,))], Annotated[NDArray[numpy.uint16], dict(shape=(None, 8))], Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.float32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))]]:
+    """
+    What a sparse network reads of packed positions, with their targets of training.
+
+    Args:
+        planes1: uint8 [N, 628].
+        planes2: uint8 [N, 8].
+        labels: Policy label of the move played, or NO_POLICY_LABEL: uint16 [N].
+        places: Where the policy is not zero, as n * 2187 + label; n ascends: int32 [C].
+        weights: The policy there: float32 [C].
+        threads: CPU threads; the result does not depend on them.
+
+    Returns:
+        As `sparse_batch`, with the policy as shares; and for each move n * 2187 + its label, int32 [M], for each position the
+        number of the move played, -1 if there is none, int64 [N]. What the search leaves out counts for its promotion.
+
+    Raises:
+        PackedError: Planes are no position that the rules allow.
     """
 
 def sparse_batch(hcps: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu', writable=False)], moves: Annotated[NDArray[numpy.uint16], dict(order='C', device='cpu', writable=False)], visits: Annotated[NDArray[numpy.uint16], dict(order='C', device='cpu', writable=False)], threads: int) -> tuple[Annotated[NDArray[numpy.uint16], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.uint16], dict(shape=(None,))], Annotated[NDArray[numpy.uint16], dict(shape=(None, 8))], Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.float32], dict(shape=(None,))]]:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from fukayomi.learning.loss import LossWeights, SoftPolicy, Targets, TeacherTargets, compute_losses, policy_entropy
+from fukayomi.learning.loss import LossWeights, SoftPolicy, Targets, TeacherTargets, compute_losses
 
 LABELS = 2187
 probability = st.floats(0.0, 1.0, width=32)
@@ -63,8 +63,10 @@ def test_the_entropy_is_rewarded():
     policy, value, targets = random_batch(2)
     plain = compute_losses(policy, value, targets, LossWeights(0.3))
     rewarded = compute_losses(policy, value, targets, LossWeights(0.3, entropy=0.1))
-    assert (plain.total - rewarded.total).item() == pytest.approx(0.1 * policy_entropy(policy).item(), rel=1e-4)
-    assert policy_entropy(torch.zeros(2, LABELS)).item() == pytest.approx(math.log(LABELS))
+    assert (plain.total - rewarded.total).item() == pytest.approx(
+        0.1 * targets.entropies(policy).mean().item(), rel=1e-4
+    )
+    assert targets.entropies(torch.zeros(2, LABELS)).mean().item() == pytest.approx(math.log(LABELS))
 
 
 @given(weight=probability, val_lambda=probability, seed=st.integers(0, 1000))

@@ -34,6 +34,17 @@ def test_the_benchmark_prints_its_figures(
     assert not list(tmp_path.iterdir())
 
 
+def test_sparse_networks_have_a_row(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    small = ["--games", "3", "--seconds", "0.1", "--rounds", "2", "--sparse-batch", "16", "--device", "cpu"]
+    monkeypatch.setattr(sys, "argv", [str(BENCHMARK), "--json", "--networks", "sparse-64x64", *small])
+    runpy.run_path(str(BENCHMARK), run_name="__main__")
+    (row,) = json.loads(capsys.readouterr().out)["networks"]
+    assert (row["network"], row["batch"], row["threads"]) == ("sparse-64x64", 16, 1)
+    assert len(row["rates"]) == 2
+    assert row["positions_per_cpu_s"] > 0
+
+
 def test_no_time_left_leaves_networks_out(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.syspath_prepend(BENCHMARKS)
     arguments = ["--json", "--networks", "1x8", "--games", "3", "--seconds", "0.1", "--device", "cpu", "--minutes", "0"]

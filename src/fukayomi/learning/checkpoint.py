@@ -12,7 +12,8 @@ from torch import Tensor
 
 from fukayomi.files.atomic import AtomicFile
 from fukayomi.files.inputs import problem_of
-from fukayomi.nn.config import NetworkConfig, NetworkConfigError
+from fukayomi.nn.config import NetworkConfigError
+from fukayomi.nn.sparse_config import AnyConfig, config_from_dict
 
 FORMAT = "fukayomi-checkpoint-1"
 KINDS = {
@@ -39,7 +40,7 @@ class Checkpoint:
 
     step: int
     """Optimiser steps done."""
-    network: NetworkConfig
+    network: AnyConfig
     """Shape of the network."""
     settings: dict[str, Any]
     """Settings of the run, plain values."""
@@ -86,7 +87,7 @@ def load_checkpoint(path: Path) -> Checkpoint:
     if content.get("format") != FORMAT:
         raise CheckpointError(f"{path}: not a checkpoint: the format is {content.get('format')!r}, not {FORMAT!r}")
     try:
-        network = NetworkConfig.from_dict(content["network"])
+        network = config_from_dict(content["network"])
         given = {name: content[name] for name in KINDS if name in content or name not in OPTIONAL}
         for name, value in given.items():
             if not isinstance(value, KINDS[name]):

@@ -62,15 +62,14 @@ def evaluate(
     chunks = (indices[first : first + batch] for first in range(0, len(indices), batch))
     with evaluation_mode(placed), torch.inference_mode():
         for arrays in prefetch(data.arrays(chunk, heads=bool(heads)) for chunk in chunks):
-            part = TensorBatch.of(arrays, where)
+            part = TensorBatch.of(arrays, where, placed)
             targets = replace(part.targets, position_weights=None)  # of training alone
-            features = part.features_for(placed)
             if trained and heads:
-                policy, value, outputs = trained.all_outputs(*features)
+                policy, value, outputs = trained.all_outputs(*part.features_for(placed))
                 losses = head_losses({name: outputs[name] for name in heads}, targets)
                 total.add_heads(losses, len(part))
             else:
-                policy, value = placed(*features)
+                policy, value = part.outputs_of(placed)
             total.add(policy, value, targets)
             listener.progress("evaluating", total.positions, len(indices))
     metrics = total.metrics()

@@ -241,8 +241,8 @@ def _sums_of_groups(
         for arrays in prefetch(map(data.arrays, chunks)):
             groups = np.searchsorted(starts, np.arange(done, done + len(arrays)), side="right") - 1
             for number, (network, where) in enumerate(networks):
-                part = TensorBatch.of(arrays, where)
-                policy, value = network(*part.features_for(network))
+                part = TensorBatch.of(arrays, where, network)
+                policy, value = part.outputs_of(network)
                 metrics = position_metrics(policy, value, part.targets, val_lambda).double().cpu().numpy()
                 np.add.at(sums[number], groups, metrics)
             done += len(arrays)

@@ -20,7 +20,7 @@ from fukayomi.engine.evaluators.backends.network_file import NetworkFile
 from fukayomi.engine.evaluators.network_evaluator import NetworkEvaluator
 from fukayomi.engine.sampling import sample_positions
 from fukayomi.files.atomic import replace_file
-from fukayomi.learning.models import ModelFileError, OnnxNetwork, features_of, load_network
+from fukayomi.learning.models import ModelFileError, OnnxNetwork, features_of, load_network, residual
 from fukayomi.listener import SILENT, Listener
 from fukayomi.nn.config import Activation
 from fukayomi.nn.export import export_onnx
@@ -87,7 +87,9 @@ def export_int8(
         source = network
         if network.suffix.lower() != ".onnx":
             source = Path(folder, "float32.onnx")
-            export_onnx(load_network(network, activation=activation), source)
+            export_onnx(
+                residual(load_network(network, activation=activation), network, "be computed in int8 by ONNX"), source
+            )
         try:
             reference = _evaluator(source)
             if not calibration:

@@ -56,6 +56,60 @@ class SoftPolicy:
 
 
 @dataclass(frozen=True)
+class MoveLists:
+    """The policy target of N positions over lists of their moves, M in all, for networks with logits of those alone.
+
+    The logits are [M], position by position.
+    """
+
+    offsets: Tensor
+    """int64 [N + 1]: position n has the moves from offsets[n] to offsets[n + 1]."""
+    rows: Tensor
+    """int64 [M]: the position of each move."""
+    places: Tensor
+    """int64 [M]: row * 2187 + label of each move."""
+    weights: Tensor
+    """float32 [M]; the weights of a position add up to 1, or to 0 if it has no move to learn."""
+    played: Tensor
+    """int64 [N]: the move played, below M; -1: none."""
+
+    def log_softmax(self, logits: Tensor) -> Tensor:
+        """Of each position's moves, [M]."""
+        count = len(self.played)
+        with torch.no_grad():
+            largest = torch.segment_reduce(logits.detach(), "max", offsets=self.offsets)
+        shifted = logits - largest[self.rows]
+        sums = torch.zeros(count, dtype=logits.dtype).index_add(0, self.rows, shifted.exp())
+        return shifted - sums.log()[self.rows]
+
+    def sums(self, each: Tensor) -> Tensor:
+        """Sums [N] over the moves, [M], of each position."""
+        return torch.zeros(len(self.played), dtype=each.dtype).index_add(0, self.rows, each)
+
+    def cross_entropies(self, logits: Tensor, weights: Tensor) -> Tensor:
+        """Of each position, against weights [M]: [N], in nats."""
+        return -self.sums(weights * self.log_softmax(logits))
+
+    def entropies(self, logits: Tensor) -> Tensor:
+        """Of each position, [N], in nats."""
+        log_p = self.log_softmax(logits)
+        return -self.sums(log_p.exp() * log_p)
+
+    def of_labels(self, policy: Tensor) -> Tensor:
+        """The shares [M] of the moves in probabilities of all labels, [N, 2187]."""
+        found = policy.flatten()[self.places]
+        return found / self.sums(found).clamp_min(1e-12)[self.rows]
+
+    def is_best(self, logits: Tensor) -> Tensor:
+        """Whether the move played is the first with the largest logit, 1 or 0: [N]."""
+        largest = torch.segment_reduce(logits, "max", offsets=self.offsets)
+        maxima = torch.nonzero(logits >= largest[self.rows]).squeeze(1)
+        first = torch.full_like(self.played, len(logits))
+        first = first.scatter_reduce(0, self.rows[maxima], maxima, "amin")
+        return (first == self.played).float()
+
+
+@dataclass(frozen=True)
 class HeadTargets:
     """What N positions have for the heads that only training has, as `data.batch.HeadArrays` says."""
 
@@ -85,6 +139,32 @@ class Targets:
     """Targets of further heads; None if they were not asked for."""
     position_weights: Tensor | None = None
     """float32 [N], 0 or more: how much each position counts; None: all 1."""
+    moves: MoveLists | None = None
+    """The policy target, if the network's logits are those of moves, [M]; else they are [N, 2187]."""
+
+    def policy_losses(self, policy: Tensor) -> Tensor:
+        """The cross-entropy of each position, [N], in nats; 0 without a move to learn."""
+        if self.moves is not None:
+            return self.moves.cross_entropies(policy, self.moves.weights)
+        log_p = torch.log_softmax(policy, dim=1)
+        if self.soft is None:
+            return F.nll_loss(log_p, self.labels, reduction="none")
+        places = self.soft.places.long()
+        terms = self.soft.weights * log_p.flatten()[places]
+        return -torch.zeros_like(policy[:, 0]).index_add(0, places // POLICY_LABELS, terms)
+
+    def is_best(self, policy: Tensor) -> Tensor:
+        """Whether the most likely move is the one played, 1 or 0: [N]."""
+        if self.moves is not None:
+            return self.moves.is_best(policy)
+        return (policy.argmax(dim=1) == self.labels).float()
+
+    def entropies(self, policy: Tensor) -> Tensor:
+        """Entropy of each position's policy, [N], in nats."""
+        if self.moves is not None:
+            return self.moves.entropies(policy)
+        log_p = torch.log_softmax(policy, dim=1)
+        return -(log_p.exp() * log_p).sum(dim=1)
 
 
 @dataclass(frozen=True)
@@ -158,7 +238,7 @@ def compute_losses(
     teacher: (1 - weight) * (policy + value) + weight * (the same against the teacher's policy and value).
 
     Args:
-        policy: Logits [N, 2187].
+        policy: Logits [N, 2187], or those of moves, [M], as the targets have them.
         value: Logits [N, 1].
         targets: Of the data.
         weights: Of the parts.
@@ -174,25 +254,16 @@ def compute_losses(
     total = minimised + weights.value * torch.lerp(result_loss, value_loss, weights.val_lambda)
     teacher_loss = None
     if teacher is not None:
-        teacher_loss = cross_entropy(policy, teacher.policy, each)
+        teacher_loss = _teacher_loss(policy, teacher.policy, targets)
         teacher_value = F.binary_cross_entropy_with_logits(logits, teacher.values, weight=each)
         teacher_loss = teacher_loss + weights.value * teacher_value
         total = torch.lerp(total, teacher_loss, teacher.weight)
     if weights.entropy:
         has_policy = (targets.labels != NO_POLICY_LABEL).to(policy.dtype)
-        total = total - weights.entropy * policy_entropy(policy, has_policy if each is None else each * has_policy)
+        total = total - weights.entropy * weighted_mean(
+            targets.entropies(policy), has_policy if each is None else each * has_policy
+        )
     return Losses(total, policy_loss, result_loss, value_loss, teacher_loss)
-
-
-def policy_entropy(policy: Tensor, factors: Tensor | None = None) -> Tensor:
-    """Mean entropy of the policy over all labels, in nats.
-
-    Args:
-        policy: Logits [N, 2187].
-        factors: What each position's entropy is multiplied by, [N]; None: 1.
-    """
-    log_p = torch.log_softmax(policy, dim=1)
-    return weighted_mean(-(log_p.exp() * log_p).sum(dim=1), factors)
 
 
 def cross_entropy(logits: Tensor, target: Tensor, factors: Tensor | None) -> Tensor:
@@ -215,9 +286,19 @@ def weighted_mean(each: Tensor, factors: Tensor | None) -> Tensor:
     return (each * factors.view(-1, *[1] * (each.dim() - 1))).mean()
 
 
+def _teacher_loss(policy: Tensor, teacher: Tensor, targets: Targets) -> Tensor:
+    """The cross-entropy of the policy against a teacher's, [N, 2187]."""
+    if targets.moves is None:
+        return cross_entropy(policy, teacher, targets.position_weights)
+    each = targets.moves.cross_entropies(policy, targets.moves.of_labels(teacher))
+    return weighted_mean(each, targets.position_weights)
+
+
 def _policy_loss(policy: Tensor, targets: Targets, factors: Tensor | None = None) -> Tensor:
     if targets.position_weights is not None:
         factors = targets.position_weights if factors is None else targets.position_weights * factors
+    if targets.moves is not None:
+        return weighted_mean(targets.policy_losses(policy), factors)
     if targets.soft is not None:
         return targets.soft.cross_entropy(policy, factors)
     return cross_entropy(policy, targets.labels, factors)

@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812 - the usual name
 from torch import Tensor
 
-from fukayomi._native import NO_POLICY_LABEL, POLICY_LABELS
+from fukayomi._native import NO_POLICY_LABEL
 from fukayomi.learning.bootstrap import Floats
 from fukayomi.learning.loss import Targets
 from fukayomi.tabular import Tabular
@@ -67,19 +67,13 @@ def position_metrics(policy: Tensor, value: Tensor, targets: Targets, val_lambda
     """The metrics of each position, [N, 7]: those of a set are their means, `of_positions_with_moves` of them.
 
     Args:
-        policy: Logits [N, 2187].
+        policy: Logits [N, 2187], or those of moves, [M], as the targets have them.
         value: Logits [N, 1].
         targets: Of the positions.
         val_lambda: Share of the search value in the total loss, 0 to 1.
     """
     logits, policy = value.squeeze(1).float(), policy.float()
-    log_p = torch.log_softmax(policy, dim=1)
-    if targets.soft is None:
-        policy_loss = F.nll_loss(log_p, targets.labels, reduction="none")
-    else:
-        places = targets.soft.places.long()
-        terms = targets.soft.weights * log_p.flatten()[places]
-        policy_loss = -torch.zeros_like(logits).index_add(0, places // POLICY_LABELS, terms)
+    policy_loss = targets.policy_losses(policy)
     result_loss = F.binary_cross_entropy_with_logits(logits, targets.results, reduction="none")
     value_loss = F.binary_cross_entropy_with_logits(logits, targets.values, reduction="none")
     columns = (
@@ -87,9 +81,9 @@ def position_metrics(policy: Tensor, value: Tensor, targets: Targets, val_lambda
         result_loss,
         value_loss,
         policy_loss + torch.lerp(result_loss, value_loss, val_lambda),
-        (policy.argmax(dim=1) == targets.labels).float(),
+        targets.is_best(policy),
         ((logits >= 0) == (targets.results >= 0.5)).float(),
-        -(log_p.exp() * log_p).sum(dim=1),
+        targets.entropies(policy),
     )
     return torch.stack(columns, dim=1)
 

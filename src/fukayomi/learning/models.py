@@ -2,7 +2,7 @@
 
 # pyright: reportUnknownMemberType=false
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -32,7 +32,8 @@ from fukayomi.nn.dlshogi import SUFFIXES as DLSHOGI_SUFFIXES
 from fukayomi.nn.dlshogi import load_dlshogi, save_dlshogi
 from fukayomi.nn.export import Agreement, check_agreement, compare, export_onnx
 from fukayomi.nn.network import PolicyValueNetwork
-from fukayomi.nn.parameters import ExportError, build_network, load_parameters, save_parameters
+from fukayomi.nn.parameters import AnyNetwork, ExportError, build_network, load_parameters, save_parameters
+from fukayomi.nn.sparse import SparseNetwork
 from fukayomi.nn.unfolding import load_onnx, normalise
 from fukayomi.shogi import Position
 
@@ -77,7 +78,7 @@ class OnnxNetwork(nn.Module):
         return torch.from_numpy(policy), torch.logit(torch.from_numpy(values).unsqueeze(1), eps=1e-7)
 
 
-def load_network(path: Path | str, *, activation: Activation | None = None) -> PolicyValueNetwork:
+def load_network(path: Path | str, *, activation: Activation | None = None) -> AnyNetwork:
     """The network of a checkpoint, a parameter file or an ONNX file, on the CPU, in evaluation mode; it can be trained.
 
     A checkpoint with averaged weights gives those.
@@ -129,6 +130,7 @@ def load_model(path: Path | str) -> nn.Module:
     """The network of an .onnx file or of any that `load_network` reads, on the CPU.
 
     It maps planes, float32 [N, 62, 9, 9] and [N, 57, 9, 9], to the logits of policy [N, 2187] and value [N, 1].
+    A sparse network maps `SparsePositions` to those of the moves and the value.
 
     Raises:
         CheckpointError, ParameterFileError, ModelFileError: The file is missing, damaged or something else.
@@ -142,7 +144,7 @@ def _named(path: Path | str) -> Path:
     return embedded_network() if str(path) in (EMBEDDED, INTERNAL_NETWORK) else Path(path)
 
 
-def export_network(network: PolicyValueNetwork, path: Path | str, *, half: bool = False) -> Agreement | None:
+def export_network(network: AnyNetwork, path: Path | str, *, half: bool = False) -> Agreement | None:
     """Write a network to a file of any kind; the outputs of an ONNX file are compared with torch's.
 
     Args:
@@ -154,10 +156,13 @@ def export_network(network: PolicyValueNetwork, path: Path | str, *, half: bool 
         How the ONNX file agrees with torch, on positions of a game and others; None for other files.
 
     Raises:
-        ExportError: Weights that cannot be stored, outputs that differ, or another name.
+        ExportError: Weights that cannot be stored, outputs that differ, another name, or one that the family has not.
         NetworkConfigError: dlshogi has no such network.
     """
     path = Path(path)
+    if isinstance(network, SparseNetwork):
+        _export_sparse(network, path, half=half)
+        return None
     if path.suffix not in (".onnx", ".safetensors", *DLSHOGI_SUFFIXES):
         raise ExportError(f"{path}: the name must end in .onnx, .safetensors, .npz or .pth")
     if path.suffix == ".safetensors":
@@ -174,6 +179,38 @@ def export_network(network: PolicyValueNetwork, path: Path | str, *, half: bool 
         check_agreement(agreement, half=half)
         replace_file(path, made.read_bytes())
     return agreement
+
+
+SPARSE_WRITERS: dict[str, Callable[[SparseNetwork, Path], None]] = {".safetensors": save_parameters}
+"""How a sparse network is written, by the end of the file's name."""
+
+
+def _export_sparse(network: SparseNetwork, path: Path, *, half: bool) -> None:
+    kinds = " or ".join(SPARSE_WRITERS)
+    if path.suffix not in SPARSE_WRITERS:
+        raise ExportError(
+            f"{path}: the network is a sparse one, which reads rows and moves: neither ONNX nor dlshogi's files can "
+            f"hold it; give a name in {kinds}"
+        )
+    if half:
+        raise ExportError(f"{path}: only ONNX files can be stored as float16, and a sparse network has none")
+    SPARSE_WRITERS[path.suffix](network, path)
+
+
+def residual(network: AnyNetwork, path: Path | str, purpose: str) -> PolicyValueNetwork:
+    """The network, which must be a residual one.
+
+    Args:
+        network: A network of any family.
+        path: Its file.
+        purpose: What a sparse one cannot do, for the message.
+
+    Raises:
+        ModelFileError: It is a sparse one.
+    """
+    if isinstance(network, SparseNetwork):
+        raise ModelFileError(f"{path}: a sparse network cannot {purpose}; give a residual one")
+    return network
 
 
 def features_of(

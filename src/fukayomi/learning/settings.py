@@ -7,7 +7,7 @@ from typing import Any, Literal, cast, get_args
 OptimizerName = Literal["sgd", "adamw", "muon"]
 ScheduleName = Literal["cosine", "halving", "constant"]
 AmpMode = Literal["auto", "bf16", "fp16", "off"]
-PresetName = Literal["dlshogi", "dlshogi-large", "reanalyze"]
+PresetName = Literal["dlshogi", "dlshogi-large", "reanalyze", "sparse"]
 
 VAL_LAMBDA = 0.333
 TEMPERATURE = 1.0
@@ -28,13 +28,14 @@ PRESETS: dict[PresetName, dict[str, Any]] = {
         "ema_interval": 250, "ema_averages": 10,
     },
     "reanalyze": {"epochs": 2.0, "value_weight": 0.25},
+    "sparse": {"batch": 4096, "optimizer": "adamw", "lr": 0.002, "weight_decay": 0.0, "amp": "off"},
 }  # fmt: skip
 """Training settings by name. "dlshogi": the defaults of its train.py, with averaged weights. "dlshogi-large": how its
 author trained 40 blocks of 512 channels with large kernels and a Transformer: batches of 4096, 12 epochs, the learning
 rate halved after each, a warm-up and bfloat16. He names neither the learning rate nor the length of the warm-up; here
 the rate is dlshogi's in proportion to the batch. "reanalyze": what MuZero Reanalyze changes (2.0 samples of each state,
 value losses times 0.25, and PRESET_TARGETS). The 80 % of renewed policies are the default of `fukayomi reanalyze`; its
-network is the target network."""
+network is the target network. "sparse": for sparse networks, which have these without being asked."""
 PRESET_TARGETS: dict[PresetName, dict[str, Any]] = {"reanalyze": {"n_step": 5}}
 """What presets say of the targets."""
 

@@ -23,7 +23,7 @@ from fukayomi.learning.evaluation import evaluate
 from fukayomi.learning.layers import LayerError
 from fukayomi.learning.listeners.json_lines import JsonLinesListener
 from fukayomi.learning.listeners.listener import TrainingListener, TrainingListeners
-from fukayomi.learning.models import export_network, load_network
+from fukayomi.learning.models import export_network, load_network, residual
 from fukayomi.learning.optimization.schedule import Schedule
 from fukayomi.learning.settings import TrainingError
 from fukayomi.learning.training.configuration import split_weight
@@ -84,7 +84,7 @@ def create_network(settings: LoopSettings, folder: RunFolder, listener: Listener
     if (initial := settings.learner.initial) is not None:
         given = load_network(initial)
         try:
-            embed_network(given, network)
+            embed_network(residual(given, initial, "begin a run of self-play"), network)
         except NetworkConfigError as error:
             raise LoopError(
                 f"learner, initial: {initial} is {given.config}, and the table network is {settings.network}: {error}"

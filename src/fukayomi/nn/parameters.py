@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, cast, overload
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -18,8 +18,13 @@ from fukayomi.files.inputs import problem_of
 from fukayomi.nn.blocks import BLOCKS
 from fukayomi.nn.config import NetworkConfig, NetworkConfigError
 from fukayomi.nn.network import PolicyValueNetwork
+from fukayomi.nn.sparse import SparseNetwork
+from fukayomi.nn.sparse_config import AnyConfig, SparseConfig, config_from_dict
 
 FORMAT = "fukayomi-network-1"
+
+AnyNetwork = PolicyValueNetwork | SparseNetwork
+"""A network of any family."""
 
 
 class ParameterFileError(ValueError):
@@ -44,7 +49,7 @@ def require_finite(parameters: Mapping[str, Tensor]) -> None:
             )
 
 
-def save_parameters(network: PolicyValueNetwork, path: Path | str) -> None:
+def save_parameters(network: AnyNetwork, path: Path | str) -> None:
     """Write parameters and configuration as safetensors; an existing file is replaced once the new one is complete.
 
     Raises:
@@ -58,7 +63,7 @@ def save_parameters(network: PolicyValueNetwork, path: Path | str) -> None:
     replace_file(Path(path), save(tensors, metadata))
 
 
-def load_parameters(path: Path | str) -> PolicyValueNetwork:
+def load_parameters(path: Path | str) -> AnyNetwork:
     """The network of a file that `save_parameters` wrote, on the CPU, in evaluation mode.
 
     Raises:
@@ -76,12 +81,21 @@ def load_parameters(path: Path | str) -> PolicyValueNetwork:
     if metadata.get("format") != FORMAT:
         raise ParameterFileError(f"{path}: the metadata's format is {metadata.get('format')!r}, not {FORMAT!r}")
     try:
-        return build_network(NetworkConfig.from_dict(json.loads(metadata.get("config", ""))), tensors)
+        return build_network(config_from_dict(json.loads(metadata.get("config", ""))), tensors)
     except ValueError as error:
         raise ParameterFileError(f"{path}: {error}") from error
 
 
-def build_network(config: NetworkConfig, tensors: object) -> PolicyValueNetwork:
+def make_network(config: AnyConfig) -> AnyNetwork:
+    """A new network of this shape, with random weights."""
+    return SparseNetwork(config) if isinstance(config, SparseConfig) else PolicyValueNetwork(config)
+
+
+@overload
+def build_network(config: NetworkConfig, tensors: object) -> PolicyValueNetwork: ...
+@overload
+def build_network(config: AnyConfig, tensors: object) -> AnyNetwork: ...
+def build_network(config: AnyConfig, tensors: object) -> AnyNetwork:
     """A network with the parameters of a file, in evaluation mode. They are compared before memory is taken for it.
 
     Raises:
@@ -96,7 +110,7 @@ def build_network(config: NetworkConfig, tensors: object) -> PolicyValueNetwork:
             raise NetworkConfigError(
                 f"the parameters are not those of {config}: {name} is {shape}, not {expected.get(name)}"
             )
-    network = PolicyValueNetwork(config)
+    network = make_network(config)
     try:
         network.load_state_dict(given)
     except (RuntimeError, TypeError) as error:  # sparse tensors, for example
@@ -104,8 +118,11 @@ def build_network(config: NetworkConfig, tensors: object) -> PolicyValueNetwork:
     return network.eval()
 
 
-def parameter_shapes(config: NetworkConfig) -> dict[str, tuple[int, ...]]:
+def parameter_shapes(config: AnyConfig) -> dict[str, tuple[int, ...]]:
     """Names and shapes of a network's parameters. One block of each kind is enough to know them."""
+    if isinstance(config, SparseConfig):
+        with torch.device("meta"):
+            return {name: tuple(tensor.shape) for name, tensor in SparseNetwork(config).state_dict().items()}
     kinds = config.block_kinds()
     with torch.device("meta"):
         small = PolicyValueNetwork(replace(config, blocks=1, large_kernel_interval=0, transformer_blocks=0))

@@ -18,6 +18,7 @@ Design choices, from the input up:
 """
 
 from dataclasses import dataclass
+from math import prod
 from typing import Any, cast
 
 import numpy as np
@@ -27,25 +28,13 @@ from torch import Tensor, nn
 
 from fukayomi import _native
 from fukayomi._native import MOVE_ROWS, SPARSE_LABELS, SPARSE_ROWS
+from fukayomi.nn.config import HeadName
+from fukayomi.nn.sparse_config import SparseConfig
 
 BLOCK = 32
 """Columns of a table that lie together."""
 CONTENTS, ATTACKS, SQUARES = 29, 9, 81
 SQUARE_ROWS = CONTENTS * ATTACKS * SQUARES
-
-
-@dataclass(frozen=True)
-class SparseConfig:
-    """The shape of a `SparseNetwork`. All widths are multiples of 64."""
-
-    policy: int = 384
-    """Accumulators of the policy; half as many numbers come out of them."""
-    value: int = 384
-    """Accumulators of the value."""
-    shared: int = 64
-    """Of the policy's numbers, those that the rows of a move are multiplied with."""
-    hidden: int = 32
-    """Width of the value's two layers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,59 +97,104 @@ class SparseNetwork(nn.Module):
 
     def forward(self, positions: SparsePositions) -> tuple[Tensor, Tensor]:
         """Logits of all moves, [M], and of the value, [N]."""
-        sums = _sum_rows(self.table(), self.bias, positions).clamp(0, 1)
-        policy, value = sums[:, : self.config.policy], sums[:, self.config.policy :]
+        parts = (self.squares, self.attacked_contents, self.placed_contents, self.others, self.bias)
+        policy, value = cast("tuple[Tensor, Tensor]", _FirstLayer.apply(*parts, self.config, positions))  # pyright: ignore[reportUnknownMemberType]
         tables = (self.label_table, self.label_bias, self.group_table, self.group_bias)
-        logits = cast("Tensor", _MoveLogits.apply(*tables, _products(policy), positions))  # pyright: ignore[reportUnknownMemberType]
-        inner = torch.relu(self.value_layer1(_products(value)))
+        logits = cast("Tensor", _MoveLogits.apply(*tables, policy, positions))  # pyright: ignore[reportUnknownMemberType]
+        inner = torch.relu(self.value_layer1(value))
         inner = torch.relu(self.value_layer2(inner))
-        skipped = _sum_rows(self.value_rows, torch.zeros(BLOCK), positions).sum(dim=1)
+        weights = self.value_rows.sum(dim=(0, 2))
+        skipped = cast("Tensor", _SumWeights.apply(weights, positions))  # pyright: ignore[reportUnknownMemberType]
         return logits, self.value_layer3(inner).squeeze(1) + skipped
 
-
-def _products(accumulators: Tensor) -> Tensor:
-    first, second = accumulators.chunk(2, dim=1)
-    return first * second
-
-
-def _sum_rows(table: Tensor, bias: Tensor, positions: SparsePositions) -> Tensor:
-    return cast("Tensor", _SumRows.apply(table, bias, positions))  # pyright: ignore[reportUnknownMemberType]
+    def all_outputs(self, positions: SparsePositions) -> tuple[Tensor, Tensor, dict[HeadName, Tensor]]:
+        """As those of `PolicyValueNetwork`: logits of all moves, [M], and of the value, [N, 1]; no further heads."""
+        policy, value = self(positions)
+        return policy, value.unsqueeze(1), {}
 
 
 def _array(tensor: Tensor) -> NDArray[np.float32]:
     return cast("NDArray[np.float32]", tensor.detach().contiguous().numpy())
 
 
-class _SumRows(torch.autograd.Function):
-    """The sum of each position's rows of a table, and a bias: [N, columns]."""
+def _recycled(*shape: int) -> Tensor:
+    """Uninitialised, in memory that is not new: that of the last step, since it is free again."""
+    return torch.from_numpy(_native.recycled_floats(prod(shape))).view(shape)  # pyright: ignore[reportUnknownMemberType]
+
+
+class _FirstLayer(torch.autograd.Function):
+    """The products of the accumulators of the policy, [N, policy / 2], and the value, [N, value / 2]."""
 
     @staticmethod
-    def forward(ctx: Any, table: Tensor, bias: Tensor, positions: SparsePositions) -> Tensor:
-        out = torch.empty(len(positions), len(table) * BLOCK)
-        _native.sum_rows(
+    def forward(
+        ctx: Any,
+        squares: Tensor,
+        attacked: Tensor,
+        placed: Tensor,
+        others: Tensor,
+        bias: Tensor,
+        config: SparseConfig,
+        positions: SparsePositions,
+    ) -> tuple[Tensor, Tensor]:
+        count, columns = len(positions), config.policy + config.value
+        accumulators = _recycled(columns // BLOCK, count, BLOCK)
+        policy, value = torch.empty(count, config.policy // 2), torch.empty(count, config.value // 2)
+        _native.first_layer(
             positions.rows,
             positions.row_offsets,
-            table=_array(table),
+            squares=_array(squares),
+            attacked=_array(attacked),
+            placed=_array(placed),
+            others=_array(others),
             bias=_array(bias),
-            out=_array(out),
+            accumulators=_array(accumulators),
+            policy=_array(policy),
+            value=_array(value),
             threads=torch.get_num_threads(),
         )
-        ctx.positions, ctx.shape = positions, table.shape
+        ctx.positions, ctx.shapes = positions, [part.shape for part in (squares, attacked, placed, others, bias)]
+        ctx.save_for_backward(accumulators)
+        return policy, value
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> Any:
+        policy, value = gradients
+        (accumulators,) = ctx.saved_tensors
+        found = [_recycled(*shape) for shape in ctx.shapes]
+        squares, attacked, placed, others, bias = map(_array, found)
+        positions: SparsePositions = ctx.positions
+        _native.first_layer_backward(
+            positions.rows,
+            positions.row_offsets,
+            accumulators=_array(accumulators),
+            policy=_array(policy),
+            value=_array(value),
+            squares=squares,
+            attacked=attacked,
+            placed=placed,
+            others=others,
+            bias=bias,
+            threads=torch.get_num_threads(),
+        )
+        return (*found, None, None)
+
+
+class _SumWeights(torch.autograd.Function):
+    """The sum of the weights of each position's rows, [N]."""
+
+    @staticmethod
+    def forward(ctx: Any, weights: Tensor, positions: SparsePositions) -> Tensor:
+        out = torch.empty(len(positions))
+        _native.sum_weights(positions.rows, positions.row_offsets, _array(weights), _array(out))
+        ctx.positions, ctx.shape = positions, weights.shape
         return out
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> Any:
-        (gradient,) = gradients
-        table = torch.zeros(ctx.shape)
+        found = torch.empty(ctx.shape)
         positions: SparsePositions = ctx.positions
-        _native.sum_rows_backward(
-            positions.rows,
-            positions.row_offsets,
-            gradients=_array(gradient),
-            table_gradients=_array(table),
-            threads=torch.get_num_threads(),
-        )
-        return table, gradient.sum(dim=0), None
+        _native.sum_weights_backward(positions.rows, positions.row_offsets, _array(gradients[0]), _array(found))
+        return found, None
 
 
 class _MoveLogits(torch.autograd.Function):

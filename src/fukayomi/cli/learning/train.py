@@ -78,7 +78,7 @@ def train(
         }
         configuration = build_configuration(settings, flags)
         result = _run(configuration, out, source)
-    _print(result, source)
+    _print(result, configuration, source)
 
 
 def _initial_alone(settings: dict[str, Any]) -> str | None:
@@ -138,8 +138,9 @@ def _run(configuration: "RunConfiguration", out: Path, source: SourceOptions) ->
     )
 
 
-def _print(result: "TrainingResult", source: SourceOptions) -> None:
+def _print(result: "TrainingResult", configuration: "RunConfiguration", source: SourceOptions) -> None:
     from fukayomi.learning.training.parallel import is_first_process
+    from fukayomi.nn.sparse_config import SparseConfig
 
     if not is_first_process():
         return
@@ -149,7 +150,8 @@ def _print(result: "TrainingResult", source: SourceOptions) -> None:
         end = {"step": result.step, "steps": result.steps, "checkpoint": str(result.checkpoint), "metrics": metrics}
         typer.echo(json_text(end))
     elif result.finished:
-        typer.echo(f"done: {result.checkpoint}\nnext: fukayomi export {result.checkpoint} network.onnx")
+        file = "network.safetensors" if isinstance(configuration.network, SparseConfig) else "network.onnx"
+        typer.echo(f"done: {result.checkpoint}\nnext: fukayomi export {result.checkpoint} {file}")
     if not result.finished:
         typer.echo(f"stopped after step {result.step}; run the same command with --resume to go on", err=True)
         exit_stopped(result.stopped_by)

@@ -38,7 +38,8 @@ class NetworkOptions:
             "Network by its name: wideresnet10, resnet10_swish, resnet20x256, senet10, or with modifiers: _relu, "
             "_swish, _fcl128 (--value-hidden), _reduction4 (squeeze-excitation through a quarter of the channels; "
             "senet: an eighth), _lk (large kernels in every fifth block), _tf (a Transformer block at the end), _turn "
-            "(a plane of the colour to move). The options below change it.",
+            "(a plane of the colour to move). The options below change it. sparse-384x384: a network made for CPUs, "
+            "by the accumulators of its policy and its value.",
             "resnet10_swish", metavar="NAME",
         ),
     ] = None  # fmt: skip
@@ -70,7 +71,8 @@ class OptimisationOptions:
         option(
             "Settings to start from. dlshogi: the defaults of its train.py, lr 0.01 constant, with averages. "
             "dlshogi-large: batch 4096, 12 epochs, halving, warm-up, bf16, averages. "
-            "reanalyze: as in MuZero Reanalyze, 2 epochs, --value-weight 0.25, --n-step 5."
+            "reanalyze: as in MuZero Reanalyze, 2 epochs, --value-weight 0.25, --n-step 5. "
+            "sparse: adamw, batch 4096, lr 0.002, the default of sparse networks."
         ),
     ] = None
     batch: Annotated[int | None, option("Positions per step.", _DEFAULT.batch, min=1)] = None

@@ -1,9 +1,9 @@
-"""Batches as torch tensors, and a dataset for torch's DataLoader."""
+"""Batches as torch tensors, as networks of either family read them, and a dataset for torch's DataLoader."""
 
 # pyright: reportUnknownMemberType=false
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,15 +12,20 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.utils.data import Dataset as TorchDatasetBase
 
-from fukayomi._native import FEATURES1, FEATURES2
+from fukayomi._native import FEATURES1, FEATURES2, sparse_planes_batch
 from fukayomi.learning.data.batch import Batch
 from fukayomi.learning.data.dataset import Dataset
-from fukayomi.learning.loss import HeadTargets, SoftPolicy, Targets
+from fukayomi.learning.loss import HeadTargets, MoveLists, SoftPolicy, Targets
+from fukayomi.nn.sparse import SparseNetwork, SparsePositions
 
 
 @dataclass(frozen=True)
 class TensorBatch:
-    """A `Batch` as tensors on one device."""
+    """A `Batch` as tensors on one device, for a network.
+
+    Residual networks read planes. Sparse networks read rows and the moves of each position, on the CPU, and have logits
+    of those moves alone.
+    """
 
     planes1: Tensor
     """uint8 [N, 628], bit-packed."""
@@ -28,10 +33,39 @@ class TensorBatch:
     """uint8 [N, 8], bit-packed."""
     targets: Targets
     """Policy, result and value, and weights."""
+    positions: SparsePositions | None = None
+    """What a sparse network reads; None if the batch is for another."""
 
     @classmethod
-    def of(cls, batch: Batch, device: torch.device) -> "TensorBatch":
-        """Put a batch on a device."""
+    def of(cls, batch: Batch, device: torch.device, network: nn.Module | None = None) -> "TensorBatch":
+        """Put a batch on a device.
+
+        Args:
+            batch: The positions.
+            device: Where the network is.
+            network: The network that reads it and is to meet its targets; None: one that reads planes.
+        """
+        found = cls._of_planes(batch, device)
+        return found._for_moves(batch) if isinstance(network, SparseNetwork) else found
+
+    def _for_moves(self, batch: Batch) -> "TensorBatch":
+        """The same for a sparse network."""
+        rows, row_offsets, labels, groups, move_offsets, weights, places, played = sparse_planes_batch(
+            batch.planes1, batch.planes2, batch.labels, batch.places, batch.weights, torch.get_num_threads()
+        )
+        positions = SparsePositions(rows, row_offsets, labels, groups, move_offsets)
+        offsets = torch.from_numpy(positions.move_offsets)
+        lists = MoveLists(
+            offsets,
+            torch.repeat_interleave(torch.arange(len(positions)), offsets.diff()),
+            torch.from_numpy(places.astype(np.int64)),
+            torch.from_numpy(weights),
+            torch.from_numpy(played),
+        )
+        return replace(self, targets=replace(self.targets, moves=lists), positions=positions)
+
+    @classmethod
+    def _of_planes(cls, batch: Batch, device: torch.device) -> "TensorBatch":
         soft = None
         if not batch.is_one_hot:
             soft = SoftPolicy(_tensor(batch.places, device), _tensor(batch.weights, device))
@@ -69,8 +103,17 @@ class TensorBatch:
             features2.contiguous(memory_format=torch.channels_last).float(),
         )
 
+    def inputs_for(self, network: nn.Module) -> tuple[Any, ...]:
+        """What the network that the batch is for is called with: `positions`, or planes as `features_for`."""
+        return (self.positions,) if isinstance(network, SparseNetwork) else self.features_for(network)
+
+    def outputs_of(self, network: nn.Module) -> tuple[Tensor, Tensor]:
+        """Logits of the network that the batch is for: policy, [N, 2187] or of moves, [M], and value, [N, 1]."""
+        policy, value = network(*self.inputs_for(network))
+        return policy, value.view(-1, 1)
+
     def features_for(self, network: nn.Module) -> tuple[Tensor, Tensor]:
-        """The inputs of a network: 58 constant planes for one that sees the colour to move, else 57."""
+        """The planes that a network reads: 58 constant ones for one that sees the colour to move, else 57."""
         return self.features(getattr(network, "features2", FEATURES2))
 
 

@@ -9,12 +9,13 @@ weights.
 
 from collections.abc import Iterable
 from copy import deepcopy
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm  # pyright: ignore[reportPrivateUsage] - the class of all of them
 
-from fukayomi.nn.network import PolicyValueNetwork
+from fukayomi.nn.parameters import AnyNetwork
 
 ESTIMATION_POSITIONS = 100_000
 """Positions for which BatchNorm statistics are estimated."""
@@ -28,7 +29,7 @@ class AveragedWeights:
         averages: After each update the average is n / (n + 1) of itself plus 1 / (n + 1) of the weights, with this n.
     """
 
-    def __init__(self, network: PolicyValueNetwork, averages: int) -> None:
+    def __init__(self, network: AnyNetwork, averages: int) -> None:
         self.network = deepcopy(network).eval().requires_grad_(False)
         """The network with averaged weights."""
         self.count = 0
@@ -36,7 +37,7 @@ class AveragedWeights:
         self._weight = 1.0 / (averages + 1)
 
     @torch.no_grad()
-    def update(self, network: PolicyValueNetwork) -> None:
+    def update(self, network: AnyNetwork) -> None:
         """Take in the network's present weights; the first ones are copied."""
         weight = self._weight if self.count else 1.0
         state: dict[str, Tensor] = network.state_dict()
@@ -49,22 +50,24 @@ class AveragedWeights:
 
 
 @torch.no_grad()
-def estimate_batchnorm(network: nn.Module, features: Iterable[tuple[Tensor, Tensor]]) -> None:
+def estimate_batchnorm(network: nn.Module, inputs: Iterable[tuple[Any, ...]]) -> None:
     """Replace the statistics of all BatchNorm layers by their means over batches.
 
     Args:
         network: Left in evaluation mode.
-        features: Inputs of the network, a pair for each batch.
+        inputs: What the network is called with, for each batch; not read without BatchNorm.
     """
     layers = [module for module in network.modules() if isinstance(module, _BatchNorm)]
     momenta = [layer.momentum for layer in layers]
     network.eval()
+    if not layers:
+        return
     for layer in layers:
         layer.reset_running_stats()
         layer.momentum = None  # the mean of all batches
         layer.train()
-    for inputs in features:
-        network(*inputs)
+    for given in inputs:
+        network(*given)
     for layer, momentum in zip(layers, momenta, strict=True):
         layer.momentum = momentum
     network.eval()

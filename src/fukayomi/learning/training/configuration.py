@@ -39,6 +39,7 @@ from fukayomi.learning.settings import (
 )
 from fukayomi.listener import SILENT, Listener
 from fukayomi.nn.config import NetworkConfig
+from fukayomi.nn.sparse_config import FAMILY, AnyConfig, SparseConfig, config_from_name
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ class RunConfiguration:
     """Training files, with weights as in ``games.hcpe3*2``."""
     test: tuple[str, ...] = ()
     """Test files."""
-    network: NetworkConfig = field(default_factory=NetworkConfig)
+    network: AnyConfig = field(default_factory=NetworkConfig)
     """Shape of the network."""
     training: TrainingSettings = field(default_factory=TrainingSettings)
     """What determines the weights."""
@@ -132,13 +133,17 @@ class RunConfiguration:
     def text(self) -> str:
         """The configuration as TOML, without what is not set; `read_configuration` reads it."""
         tables = {name: _set(asdict(getattr(self, name))) for name in TABLES}
+        if isinstance(self.network, SparseConfig):
+            tables["network"] = self.network.as_dict()
         return tomli_w.dumps({"train": list(self.train), "test": list(self.test), **tables})
 
 
 TABLES: dict[str, type[Any]] = {
     "network": NetworkConfig, "training": TrainingSettings, "targets": TargetSettings, "run": RunSettings,
 }  # fmt: skip
-"""The tables of a file, and what they set."""
+"""The tables of a file, and what they set; `network` of a residual network."""
+RESIDUAL = "residual"
+"""Family of the networks whose shape is a `NetworkConfig`."""
 
 
 def read_configuration(path: Path) -> dict[str, Any]:
@@ -179,6 +184,7 @@ def build_configuration(*layers: Mapping[str, Any]) -> RunConfiguration:
         NetworkConfigError: The network cannot be built.
     """
     merged: dict[str, dict[str, Any]] = {name: {} for name in TABLES}
+    family: str | None = None
     files: dict[str, Sequence[str]] = {}
     for layer in layers:
         if unknown := sorted(set(layer) - {"train", "test", *TABLES}):
@@ -193,10 +199,18 @@ def build_configuration(*layers: Mapping[str, Any]) -> RunConfiguration:
                 for one, other in (("steps", "epochs"), ("epochs", "steps")):
                     if one in settings and other not in settings:
                         merged[name].pop(other, None)
+                if name == "network" and (given := settings.pop("family", family)) != family:
+                    family, merged[name] = given, {}  # the shape of another family says nothing of this one's
                 merged[name] |= settings
+    if family not in (None, FAMILY, RESIDUAL):
+        raise TrainingError(f"network, family: {family!r} is neither {FAMILY!r} nor {RESIDUAL!r}")
+    kinds: dict[str, type[Any]] = TABLES
+    if family == FAMILY:
+        kinds = TABLES | {"network": SparseConfig}
+        merged["training"] = PRESETS["sparse"] | merged["training"]
     if not files.get("train"):
         raise TrainingError("no training files are given")
-    parts = {name: kind(**_checked(name, kind, merged[name])) for name, kind in TABLES.items()}
+    parts: dict[str, Any] = {name: kind(**_checked(name, kind, merged[name])) for name, kind in kinds.items()}
     configuration = RunConfiguration(tuple(files["train"]), tuple(files.get("test", ())), **parts)
     scale = configuration.targets.eval_scale
     if isinstance(scale, str) and scale != "fit":
@@ -205,7 +219,7 @@ def build_configuration(*layers: Mapping[str, Any]) -> RunConfiguration:
 
 
 def resolved(
-    network: NetworkConfig, training: TrainingSettings, data: Dataset, test: Dataset | None, run: RunSettings
+    network: AnyConfig, training: TrainingSettings, data: Dataset, test: Dataset | None, run: RunSettings
 ) -> RunConfiguration:
     """The configuration of a run, from what it was started with; paths are absolute."""
     return RunConfiguration(
@@ -268,7 +282,8 @@ def _with_preset(name: str, table: Mapping[str, Any], layer: Mapping[str, Any]) 
     if name == "network" and (network := settings.pop("name", None)) is not None:
         if not isinstance(network, str):
             raise TrainingError(f'network, name: {network!r} is not a name, such as "resnet10_swish"')
-        return [asdict(NetworkConfig.from_name(network)), settings]
+        config = config_from_name(network)
+        return [asdict(config) | {"family": FAMILY if isinstance(config, SparseConfig) else RESIDUAL}, settings]
     if name == "training" and (preset := settings.pop("preset", None)) is not None:
         if not isinstance(preset, str) or preset not in PRESETS:
             raise TrainingError(f"training, preset: {preset!r} is not one of {', '.join(PRESETS)}")

@@ -37,21 +37,21 @@ from fukayomi.learning.training.journal import Journal, TrainingResult
 from fukayomi.learning.training.parallel import join, local_device
 from fukayomi.learning.training.preparation import prepare
 from fukayomi.learning.training.run_folder import RunFolder
-from fukayomi.nn.config import NetworkConfig
-from fukayomi.nn.network import PolicyValueNetwork
+from fukayomi.nn.parameters import AnyNetwork
+from fukayomi.nn.sparse_config import AnyConfig, SparseConfig
 
 MOST_THREADS = 1024
 """CPU threads of a run, at most."""
 
 
 def train(
-    config: NetworkConfig,
+    config: AnyConfig,
     data: Dataset,
     out: Path | str,
     *,
     test: Dataset | None = None,
     settings: TrainingSettings = TrainingSettings(),  # noqa: B008 - frozen
-    initial: PolicyValueNetwork | Path | str | None = None,
+    initial: AnyNetwork | Path | str | None = None,
     teacher: nn.Module | Path | str | None = None,
     device: str | torch.device = "auto",
     threads: int | None = None,
@@ -69,7 +69,8 @@ def train(
     writes.
 
     Args:
-        config: Shape of the network.
+        config: Shape of the network, of either family. A sparse one is trained on the CPU in float32 by one process;
+            `PRESETS["sparse"]` has good settings.
         data: Training positions; its temperature and evaluation scale make the targets.
         out: Folder of the run, for its last two checkpoints and `config.toml`, which repeats it but cannot name
             networks that are given in torch; new or empty, unless the run is resumed.
@@ -81,8 +82,8 @@ def train(
         teacher: A network whose policy and value are targets too, with `settings.teacher_weight`: in torch, or a file
             of any kind that `load_model` reads; an .onnx file computes on the CPU. A run that had one cannot go on
             without it, but with another one or with a weight of 0.
-        device: "cpu", "cuda", "cuda:1", or "auto": CUDA if there is one. With several processes "auto" and "cuda" are a
-            device for each.
+        device: "cpu", "cuda", "cuda:1", or "auto": CUDA if there is one, for a sparse network the CPU. With several
+            processes "auto" and "cuda" are a device for each.
         threads: CPU threads. None: those of the resumed run; or, on a CPU, the fastest of one, half and all, measured
             with a few steps on a copy of the network. Sums, and so the weights, depend on the number.
         eval_interval: Steps between two evaluations on the test set; the last step always has one.
@@ -112,6 +113,8 @@ def train(
     threads = None if threads is None else operator.index(threads)
     if threads is not None and not 1 <= threads <= MOST_THREADS:
         raise TrainingError(f"threads must be 1 to {MOST_THREADS}, not {threads}")
+    if isinstance(config, SparseConfig) and str(device) == "auto":
+        device = "cpu"
     where, folder = choose_device(local_device(device)), RunFolder(Path(out))
     processes = join(where)
     listener = listener if processes.is_main else SILENT
@@ -149,13 +152,13 @@ def train(
 
         saved = step
         for batch in journal.batches(batches):
-            losses, norm = trainer.update(TensorBatch.of(batch, where), step)
+            losses, norm = trainer.update(TensorBatch.of(batch, where, trainer.network), step)
             step += 1
             guard.watch(step, losses.total)
             journal.step(TrainingStep(step, losses, schedule.learning_rate(step - 1), norm))
             finished = step == steps
             if processes.is_main and finished:
-                trainer.estimate_averaged_batchnorm(estimation_batches(data, schedule, where))
+                trainer.estimate_averaged_batchnorm(estimation_batches(data, schedule, where, trainer.network))
             if processes.is_main and (finished or step % eval_interval == 0):
                 journal.evaluate(trainer, step)
             stopping = processes.any(stop.requested or journal.failed, where)
@@ -176,12 +179,14 @@ def _file_of(network: nn.Module | Path | str | None) -> str | None:
     return None if network is None or isinstance(network, nn.Module) else str(network)
 
 
-def estimation_batches(data: Dataset, schedule: Schedule, device: torch.device) -> Iterator[TensorBatch]:
+def estimation_batches(
+    data: Dataset, schedule: Schedule, device: torch.device, network: AnyNetwork
+) -> Iterator[TensorBatch]:
     """The first batches of a run, for BatchNorm statistics; the same for every run with this seed."""
     size = schedule.settings.batch
     stop = min(schedule.steps, -(-ESTIMATION_POSITIONS // size))
     for batch in training_batches(data, size, seed=schedule.settings.seed, start=0, stop=stop):
-        yield TensorBatch.of(batch, device)
+        yield TensorBatch.of(batch, device, network)
 
 
 @contextmanager

@@ -26,9 +26,12 @@ from fukayomi.learning.training.configuration import with_weight
 from fukayomi.learning.training.parallel import Processes
 from fukayomi.learning.training.teacher import Teacher
 from fukayomi.learning.training.trainer import Trainer
-from fukayomi.nn.config import NetworkConfig, NetworkConfigError
+from fukayomi.nn.config import NetworkConfigError
 from fukayomi.nn.growth import embed_network
 from fukayomi.nn.network import PolicyValueNetwork
+from fukayomi.nn.parameters import AnyNetwork, make_network
+from fukayomi.nn.sparse import SparseNetwork
+from fukayomi.nn.sparse_config import AnyConfig, SparseConfig
 from fukayomi.tabular import counted
 
 LOSS_SETTINGS = (
@@ -38,6 +41,8 @@ LOSS_SETTINGS = (
 """Settings on which the size of the loss depends, of `settings_used`."""
 THREAD_TEST_POSITIONS = 128
 """Largest batch with which numbers of threads are compared."""
+SPARSE_TEST_POSITIONS = 2048
+"""The same for a sparse network, whose tables cost as much as that many positions."""
 
 
 @dataclass(frozen=True)
@@ -62,14 +67,14 @@ class Prepared:
 
 
 def prepare(
-    config: NetworkConfig,
+    config: AnyConfig,
     data: Dataset,
     settings: TrainingSettings,
     where: torch.device,
     processes: Processes,
     resumed: Path | None,
     *,
-    initial: PolicyValueNetwork | Path | str | None,
+    initial: AnyNetwork | Path | str | None,
     teacher: nn.Module | Path | str | None,
     threads: int | None,
     listener: TrainingListener,
@@ -80,7 +85,9 @@ def prepare(
         resumed: The checkpoint to go on from; None for a new run.
     """
     require_targets(config.heads, data)
-    precision = choose_precision(settings.amp, where)
+    if isinstance(config, SparseConfig):
+        require_for_sparse(settings, where, processes)
+    precision = "off" if isinstance(config, SparseConfig) else choose_precision(settings.amp, where)
     schedule = Schedule(settings, settings.total_steps(data.epoch_size), data.epoch_size // settings.batch)
     taught = make_teacher(teacher, where, settings)
     used = settings_used(schedule, data, precision) | {"teacher": taught.digest if taught else None}
@@ -93,7 +100,7 @@ def prepare(
             f"reaches {schedule.steps / settings.warmup:.0%} of {settings.lr:g}"
         )
     torch.manual_seed(settings.seed)
-    network = PolicyValueNetwork(config)
+    network = make_network(config)
     if initial is not None and before is None:
         start_from(initial, network)
     network = network.to(where)
@@ -108,15 +115,34 @@ def prepare(
     return Prepared(trainer, schedule, before.step if before else 0, used, guard)
 
 
-def start_from(initial: PolicyValueNetwork | Path | str, network: PolicyValueNetwork) -> None:
+def require_for_sparse(settings: TrainingSettings, device: torch.device, processes: Processes) -> None:
+    """Raise TrainingError for what the training of a sparse network does not have, with the reason."""
+    refused = (
+        (device.type != "cpu", f"it is computed on the CPU, not on {device} (--device cpu)"),
+        (settings.amp not in ("auto", "off"), f"its layers compute in float32: no {settings.amp} (--amp off)"),
+        (settings.compile, "its layers are native, and torch cannot compile them (without --compile)"),
+        (settings.optimizer == "muon", "it has no blocks of matrices for muon (--optimizer adamw)"),
+        (processes.count > 1, "it is trained by one process, whose threads share the work (--threads)"),
+    )
+    for holds, reason in refused:
+        if holds:
+            raise TrainingError(f"a sparse network cannot be trained so: {reason}")
+
+
+def start_from(initial: AnyNetwork | Path | str, network: AnyNetwork) -> None:
     """Take over another network, which may be smaller; further heads that it lacks stay as they are.
 
     Raises:
         TrainingError: It is of another shape and cannot grow to this one.
     """
-    given = initial if isinstance(initial, PolicyValueNetwork) else load_network(initial)
+    given = initial if isinstance(initial, nn.Module) else load_network(initial)
     try:
-        embed_network(given, network)
+        if isinstance(given, PolicyValueNetwork) and isinstance(network, PolicyValueNetwork):
+            embed_network(given, network)
+        elif given.config == network.config:
+            network.load_state_dict(given.state_dict())
+        else:
+            raise NetworkConfigError("a sparse network begins as one of its own shape; only residual ones grow")
     except NetworkConfigError as error:
         name = "the initial network" if given is initial else initial
         raise TrainingError(
@@ -131,6 +157,11 @@ def make_teacher(
     if network is None:
         return None
     loaded = network if isinstance(network, nn.Module) else load_model(network)
+    if isinstance(loaded, SparseNetwork):
+        raise TrainingError(
+            f"{'the teacher' if loaded is network else network}: a sparse network has no logits for all labels and is "
+            "no teacher of batches"
+        )
     return Teacher(loaded, device, weight=settings.teacher_weight, temperature=settings.teacher_temperature)
 
 
@@ -149,7 +180,7 @@ def settings_used(schedule: Schedule, data: Dataset, precision: str) -> dict[str
     return used | targets | {"files": files, "positions": data.epoch_size}
 
 
-def check_resumption(path: Path, before: Checkpoint, config: NetworkConfig, used: dict[str, Any]) -> None:
+def check_resumption(path: Path, before: Checkpoint, config: AnyConfig, used: dict[str, Any]) -> None:
     """Compare a checkpoint with the run that is to go on from it.
 
     Raises:
@@ -189,16 +220,17 @@ def restore(path: Path, before: Checkpoint, trainer: Trainer, used: dict[str, An
 
 
 def choose_threads(
-    network: PolicyValueNetwork, schedule: Schedule, precision: str, data: Dataset, listener: TrainingListener
+    network: AnyNetwork, schedule: Schedule, precision: str, data: Dataset, listener: TrainingListener
 ) -> int:
     """The fastest number of CPU threads for steps of this network; tells the listener what was measured."""
     most = torch.get_num_threads()
     if most == 1:
         return 1
-    size = min(schedule.settings.batch, THREAD_TEST_POSITIONS, len(data))
+    most_positions = SPARSE_TEST_POSITIONS if isinstance(network, SparseNetwork) else THREAD_TEST_POSITIONS
+    size = min(schedule.settings.batch, most_positions, len(data))
     heads = bool(network.config.heads)
     with closing(training_batches(data, size, seed=schedule.settings.seed, start=0, stop=1, heads=heads)) as batches:
-        batch = TensorBatch.of(next(batches), torch.device("cpu"))
+        batch = TensorBatch.of(next(batches), torch.device("cpu"), network)
     plain = replace(schedule, settings=replace(schedule.settings, compile=False))
     trainer = Trainer(deepcopy(network), plain, precision)
     seconds = measure_threads(lambda: trainer.update(batch, 0), most)

@@ -2,7 +2,7 @@
 
 # pyright: reportUnknownMemberType=false
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
@@ -19,7 +19,7 @@ from fukayomi.learning.optimization.optimizers import make_optimizer
 from fukayomi.learning.optimization.schedule import Schedule
 from fukayomi.learning.training.parallel import Processes
 from fukayomi.nn.config import HeadName
-from fukayomi.nn.network import PolicyValueNetwork
+from fukayomi.nn.parameters import AnyNetwork
 
 DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
 """Types of mixed precision."""
@@ -40,7 +40,7 @@ class Trainer:
 
     def __init__(
         self,
-        network: PolicyValueNetwork,
+        network: AnyNetwork,
         schedule: Schedule,
         precision: str,
         processes: Processes = Processes(),  # noqa: B008 - frozen
@@ -58,7 +58,7 @@ class Trainer:
         self._forward = torch.compile(forward) if settings.compile else forward
 
     @property
-    def exported(self) -> PolicyValueNetwork:
+    def exported(self) -> AnyNetwork:
         """The network to evaluate and play with: the averaged one as soon as there is one."""
         return self._average.network if self._average and self._average.count else self.network
 
@@ -70,10 +70,10 @@ class Trainer:
         # Dropout is a function of the step, and has no state in a checkpoint.
         torch.manual_seed(((settings.seed << 40) + (step << 10) + self._processes.rank) % (1 << 63))
         self.network.train()
-        features = batch.features_for(self.network)
+        inputs = batch.inputs_for(self.network)
         teacher = self._teacher(batch) if self._teacher else None
         with self.autocast():
-            policy, value, outputs = self._forward(*features)
+            policy, value, outputs = self._forward(*inputs)
         losses = compute_losses(policy, value, batch.targets, self._schedule.loss_weights(step), teacher)
         losses = replace(losses, heads=head_losses(outputs, batch.targets))
         weighted = (getattr(settings, f"{name}_weight") * loss for name, loss in losses.heads.items())
@@ -81,7 +81,7 @@ class Trainer:
         self._optimizer.zero_grad()
         self._scaler.scale(minimised).backward()
         self._scaler.unscale_(self._optimizer)
-        norm = nn.utils.clip_grad_norm_(self.network.parameters(), settings.clip)
+        norm = clip_gradients(list(self.network.parameters()), settings.clip)
         self._scaler.step(self._optimizer)
         self._scaler.update()
         if self._average and (step + 1) % settings.ema_interval == 0:
@@ -92,8 +92,8 @@ class Trainer:
         """Estimate the BatchNorm statistics of the averaged weights from batches, if there are averages."""
         if self._average and self._average.count:
             with self.autocast():
-                features = (batch.features_for(self.network) for batch in batches)
-                estimate_batchnorm(self._average.network, features)
+                inputs = (batch.inputs_for(self.network) for batch in batches)
+                estimate_batchnorm(self._average.network, inputs)
 
     def autocast(self) -> AbstractContextManager[Any]:
         """The precision for networks to compute in."""
@@ -139,12 +139,21 @@ class Trainer:
         return losses.with_values(self._processes.mean(torch.stack(list(losses.by_name().values()))))
 
 
+def clip_gradients(parameters: Sequence[nn.Parameter], most: float) -> Tensor:
+    """As torch's `clip_grad_norm_`; on a CPU, gradients that are small enough are not multiplied by 1."""
+    norm = nn.utils.get_total_norm([parameter.grad for parameter in parameters if parameter.grad is not None])
+    is_small = norm.device.type == "cpu" and bool(norm + 1e-6 <= most)
+    if not is_small:
+        nn.utils.clip_grads_with_norm_(parameters, most, norm)
+    return norm
+
+
 class _AllOutputs(nn.Module):
     """A network that is called for the outputs of all its heads."""
 
-    def __init__(self, network: PolicyValueNetwork) -> None:
+    def __init__(self, network: AnyNetwork) -> None:
         super().__init__()
         self.network = network
 
-    def forward(self, features1: Tensor, features2: Tensor) -> tuple[Tensor, Tensor, dict[HeadName, Tensor]]:
-        return self.network.all_outputs(features1, features2)
+    def forward(self, *inputs: Any) -> tuple[Tensor, Tensor, dict[HeadName, Tensor]]:
+        return self.network.all_outputs(*inputs)
