@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <stdexcept>
 #include <string>
 
@@ -13,7 +14,8 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little);
 
-constexpr std::size_t MAX_COLUMNS = 4096, MAX_HIDDEN = 256;  // of policy, of value; of hidden
+constexpr std::size_t MAX_COLUMNS = 1024, MAX_HIDDEN = 256;  // of policy, of value; of hidden
+static_assert(MAX_COLUMNS / 2 * 127 * 32'768 <= std::numeric_limits<std::int32_t>::max());  // sums of value_layer1
 
 [[noreturn]] void refuse(const std::string& what) { throw std::invalid_argument(what); }
 

@@ -16,7 +16,7 @@ struct MoveRows {
 };
 
 constexpr std::size_t MOVES_AT_ONCE = 4;
-constexpr std::size_t HIDDEN_UNIT = 16;
+constexpr std::size_t HIDDEN_UNIT = 32;
 
 struct SparseKernels {
     const char* name;  // of the instructions
@@ -36,8 +36,8 @@ struct SparseKernels {
     void (*move_sums)(const std::uint16_t* moves, std::size_t count, const std::uint8_t* numbers, const MoveRows& tables,
                       std::int32_t* labels, std::int32_t* groups);
 
-    // numbers [count] times weights, packed as [count / 2][outputs][2]; outputs: a multiple of HIDDEN_UNIT.
-    void (*multiply_numbers)(const std::uint8_t* numbers, std::size_t count, const std::int16_t* weights, std::size_t outputs,
+    // numbers [count], as pairs of 16 bits, times weights, packed as [count / 2][outputs][2]; outputs: a multiple of HIDDEN_UNIT.
+    void (*multiply_numbers)(const std::uint16_t* numbers, std::size_t count, const std::int16_t* weights, std::size_t outputs,
                              std::int32_t* sums);
 
     // out = bias + in [count] times weights [count][outputs], one input after another.

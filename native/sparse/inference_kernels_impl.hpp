@@ -1,7 +1,8 @@
 // Everything is in an unnamed namespace and nothing comes from the standard library: no function that is compiled here for newer
 // processors may take the place of its namesake elsewhere.
 //
-// FUKAYOMI_BITS is the width of a vector: 0 (plain code, of which a compiler makes what it can), 128, 256 or 512.
+// FUKAYOMI_BITS is the width of a vector: 0 (plain code, of which a compiler makes what it can, but for the sums of rows), 128, 256
+// or 512.
 // FUKAYOMI_DOT: the instructions multiply bytes and add four products to 32 bits at once.
 #pragma once
 
@@ -78,9 +79,23 @@ inline Vector pair_everywhere(int pair) { return _mm_set1_epi32(pair); }
 inline Vector add_dot(Vector sum, Vector numbers, Vector weights) {
     return add_words(sum, multiply_pairs(_mm_maddubs_epi16(numbers, weights), shorts(1)));
 }
+#elif defined(__GNUC__) || defined(__clang__)
+#define FUKAYOMI_PLAIN_VECTORS
+typedef std::uint16_t Vector __attribute__((vector_size(16)));
+typedef std::int16_t SignedVector __attribute__((vector_size(16)));
+typedef std::uint16_t UnalignedVector __attribute__((vector_size(16), aligned(1), may_alias));
+constexpr std::size_t VECTORS = 6;
+inline Vector load(const void* from) { return *static_cast<const UnalignedVector*>(from); }
+inline void store(void* to, Vector x) { *static_cast<UnalignedVector*>(to) = x; }
+inline Vector zeros() { return Vector{}; }
+inline Vector shorts(short x) { return Vector{} + static_cast<std::uint16_t>(x); }
+inline Vector add_shorts(Vector x, Vector y) { return x + y; }
+inline Vector subtract_shorts(Vector x, Vector y) { return x - y; }
+inline Vector high_bytes(Vector x) { return reinterpret_cast<Vector>(reinterpret_cast<SignedVector>(x) >> 8); }
+inline Vector times_256(Vector x) { return x << 8; }
 #endif
 
-#if FUKAYOMI_BITS > 0
+#if FUKAYOMI_BITS > 0 || defined(FUKAYOMI_PLAIN_VECTORS)
 
 #if defined(__GNUC__) || defined(__clang__)
 #define FUKAYOMI_UNROLL _Pragma("GCC unroll 12")
@@ -88,8 +103,12 @@ inline Vector add_dot(Vector sum, Vector numbers, Vector weights) {
 inline void keep(Vector& x) {
 #if FUKAYOMI_BITS == 512
     asm("" : "+v"(x));
-#else
+#elif defined(__x86_64__)
     asm("" : "+x"(x));
+#elif defined(__aarch64__)
+    asm("" : "+w"(x));
+#else
+    static_cast<void>(x);
 #endif
 }
 #else
@@ -106,16 +125,24 @@ inline void sum_strip(const std::uint16_t* rows, std::size_t count, const std::u
     Vector words[COUNT], highs[COUNT];
     FUKAYOMI_UNROLL
     for (std::size_t i = 0; i < COUNT; ++i) words[i] = highs[i] = zeros();
-    for (std::size_t n = 0; n < count; ++n) {
-        const std::uint8_t* const row = table + rows[n] * stride;
+    for (const std::uint16_t *next = rows, *const end = rows + count; next != end;) {
+        const std::uint8_t* const row = table + *next++ * stride;
         FUKAYOMI_UNROLL
         for (std::size_t i = 0; i < COUNT; ++i) {
             const Vector x = load(row + i * sizeof(Vector));
             words[i] = add_shorts(words[i], x);
             highs[i] = add_shorts(highs[i], high_bytes(x));
+        }
+        FUKAYOMI_UNROLL
+        for (std::size_t i = 0; i < COUNT; ++i) {
             keep(words[i]);
             keep(highs[i]);
         }
+    }
+    FUKAYOMI_UNROLL
+    for (std::size_t i = 0; i < COUNT; ++i) {
+        keep(words[i]);
+        keep(highs[i]);
     }
     const Vector added = shorts(static_cast<short>(static_cast<std::uint16_t>(128 * count)));
     FUKAYOMI_UNROLL
@@ -143,61 +170,6 @@ void sum_rows(const std::uint16_t* rows, std::size_t count, const std::uint8_t* 
     sum_strips<1>(done, rows, count, table, columns, bias, sums);
 }
 
-inline __m128i sums_of_four(const Vector* x) {
-#if FUKAYOMI_BITS == 128
-    return _mm_hadd_epi32(_mm_hadd_epi32(x[0], x[1]), _mm_hadd_epi32(x[2], x[3]));
-#else
-    const __m256i sums = _mm256_hadd_epi32(_mm256_hadd_epi32(halves(x[0]), halves(x[1])),
-                                           _mm256_hadd_epi32(halves(x[2]), halves(x[3])));
-    return _mm_add_epi32(_mm256_castsi256_si128(sums), _mm256_extracti128_si256(sums, 1));
-#endif
-}
-
-void move_sums(const std::uint16_t* moves, std::size_t count, const std::uint8_t* numbers, const MoveRows& tables, std::int32_t* labels,
-               std::int32_t* groups) {
-    for (std::size_t m = 0; m < count; m += MOVES_AT_ONCE) {
-        Vector of_labels[MOVES_AT_ONCE], of_groups[MOVES_AT_ONCE];
-        FUKAYOMI_UNROLL
-        for (std::size_t k = 0; k < MOVES_AT_ONCE; ++k) {
-            const std::uint16_t* const move = moves + (m + k < count ? m + k : count - 1) * MOVE_WORDS;
-            Vector label = zeros();
-            const std::int8_t* const row = tables.labels + move[0] * tables.label_stride;
-            for (std::size_t c = 0; c < tables.label_stride; c += sizeof(Vector)) label = add_dot(label, load(numbers + c), load(row + c));
-            of_labels[k] = label;
-            Vector first = zeros(), second = zeros();
-            for (std::size_t c = 0; c < tables.group_stride; c += sizeof(Vector)) {
-                const Vector x = load(numbers + c);
-                FUKAYOMI_UNROLL
-                for (std::size_t g = 0; g < GROUPS; g += 2) {
-                    first = add_dot(first, x, load(tables.groups + move[1 + g] * tables.group_stride + c));
-                    second = add_dot(second, x, load(tables.groups + move[2 + g] * tables.group_stride + c));
-                }
-            }
-            of_groups[k] = add_words(first, second);
-        }
-        _mm_storeu_si128(reinterpret_cast<__m128i*>(labels + m), sums_of_four(of_labels));
-        _mm_storeu_si128(reinterpret_cast<__m128i*>(groups + m), sums_of_four(of_groups));
-    }
-}
-
-void multiply_numbers(const std::uint8_t* numbers, std::size_t count, const std::int16_t* weights, std::size_t outputs,
-                      std::int32_t* sums) {
-    constexpr std::size_t WORDS = sizeof(Vector) / 4, COLUMNS = HIDDEN_UNIT / WORDS;
-    for (std::size_t o = 0; o < outputs; o += HIDDEN_UNIT) {
-        Vector first[COLUMNS];
-        FUKAYOMI_UNROLL
-        for (std::size_t i = 0; i < COLUMNS; ++i) first[i] = zeros();
-        for (std::size_t n = 0; n < count; n += 2) {
-            const Vector pair = pair_everywhere(numbers[n] | numbers[n + 1] << 16);
-            FUKAYOMI_UNROLL
-            for (std::size_t i = 0; i < COLUMNS; ++i)
-                first[i] = add_words(first[i], multiply_pairs(pair, load(weights + (n / 2 * outputs + o + i * WORDS) * 2)));
-        }
-        FUKAYOMI_UNROLL
-        for (std::size_t i = 0; i < COLUMNS; ++i) store(sums + o + i * WORDS, first[i]);
-    }
-}
-
 #else
 
 constexpr std::size_t UNIT = 64;  // columns that are added together
@@ -221,6 +193,81 @@ void sum_rows(const std::uint16_t* rows, std::size_t count, const std::uint8_t* 
     }
 }
 
+#endif
+
+#if FUKAYOMI_BITS > 0
+
+inline __m128i sums_of_four(const Vector* x) {
+#if FUKAYOMI_BITS == 128
+    return _mm_hadd_epi32(_mm_hadd_epi32(x[0], x[1]), _mm_hadd_epi32(x[2], x[3]));
+#else
+    const __m256i sums = _mm256_hadd_epi32(_mm256_hadd_epi32(halves(x[0]), halves(x[1])),
+                                           _mm256_hadd_epi32(halves(x[2]), halves(x[3])));
+    return _mm_add_epi32(_mm256_castsi256_si128(sums), _mm256_extracti128_si256(sums, 1));
+#endif
+}
+
+// The widths are known to the compiler, or 0.
+template <std::size_t LABEL_STRIDE, std::size_t GROUP_STRIDE>
+inline void move_sums_by_width(const std::uint16_t* moves, std::size_t count, const std::uint8_t* numbers, const MoveRows& tables,
+                               std::int32_t* labels, std::int32_t* groups) {
+    const std::size_t label_stride = LABEL_STRIDE != 0 ? LABEL_STRIDE : tables.label_stride;
+    const std::size_t group_stride = GROUP_STRIDE != 0 ? GROUP_STRIDE : tables.group_stride;
+    for (std::size_t m = 0; m < count; m += MOVES_AT_ONCE) {
+        Vector of_labels[MOVES_AT_ONCE], of_groups[MOVES_AT_ONCE];
+        FUKAYOMI_UNROLL
+        for (std::size_t k = 0; k < MOVES_AT_ONCE; ++k) {
+            const std::uint16_t* const move = moves + (m + k < count ? m + k : count - 1) * MOVE_WORDS;
+            Vector label = zeros();
+            const std::int8_t* const row = tables.labels + move[0] * label_stride;
+            FUKAYOMI_UNROLL
+            for (std::size_t c = 0; c < label_stride; c += sizeof(Vector)) label = add_dot(label, load(numbers + c), load(row + c));
+            of_labels[k] = label;
+            Vector first = zeros(), second = zeros();
+            FUKAYOMI_UNROLL
+            for (std::size_t c = 0; c < group_stride; c += sizeof(Vector)) {
+                const Vector x = load(numbers + c);
+                FUKAYOMI_UNROLL
+                for (std::size_t g = 0; g < GROUPS; g += 2) {
+                    first = add_dot(first, x, load(tables.groups + move[1 + g] * group_stride + c));
+                    second = add_dot(second, x, load(tables.groups + move[2 + g] * group_stride + c));
+                }
+            }
+            of_groups[k] = add_words(first, second);
+        }
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(labels + m), sums_of_four(of_labels));
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(groups + m), sums_of_four(of_groups));
+    }
+}
+
+void move_sums(const std::uint16_t* moves, std::size_t count, const std::uint8_t* numbers, const MoveRows& tables, std::int32_t* labels,
+               std::int32_t* groups) {
+    if (tables.label_stride == 192 && tables.group_stride == 64)
+        move_sums_by_width<192, 64>(moves, count, numbers, tables, labels, groups);
+    else
+        move_sums_by_width<0, 0>(moves, count, numbers, tables, labels, groups);
+}
+
+void multiply_numbers(const std::uint16_t* numbers, std::size_t count, const std::int16_t* weights, std::size_t outputs,
+                      std::int32_t* sums) {
+    constexpr std::size_t WORDS = sizeof(Vector) / 4, COLUMNS = HIDDEN_UNIT / WORDS;
+    for (std::size_t o = 0; o < outputs; o += HIDDEN_UNIT) {
+        Vector total[COLUMNS];
+        FUKAYOMI_UNROLL
+        for (std::size_t i = 0; i < COLUMNS; ++i) total[i] = zeros();
+        for (std::size_t n = 0; n < count; n += 2) {
+            const Vector pair = pair_everywhere(numbers[n] | numbers[n + 1] << 16);
+            const std::int16_t* const row = weights + (n / 2 * outputs + o) * 2;
+            FUKAYOMI_UNROLL
+            for (std::size_t i = 0; i < COLUMNS; ++i) total[i] = add_words(total[i], multiply_pairs(pair, load(row + i * WORDS * 2)));
+        }
+        FUKAYOMI_UNROLL
+        for (std::size_t i = 0; i < COLUMNS; ++i) store(sums + o + i * WORDS, total[i]);
+    }
+}
+
+#else
+
 std::int32_t dot(const std::uint8_t* numbers, const std::int8_t* weights, std::size_t count) {
     std::int32_t sum = 0;
     for (std::size_t i = 0; i < count; ++i) sum += numbers[i] * weights[i];
@@ -238,7 +285,7 @@ void move_sums(const std::uint16_t* moves, std::size_t count, const std::uint8_t
     }
 }
 
-void multiply_numbers(const std::uint8_t* numbers, std::size_t count, const std::int16_t* weights, std::size_t outputs,
+void multiply_numbers(const std::uint16_t* numbers, std::size_t count, const std::int16_t* weights, std::size_t outputs,
                       std::int32_t* sums) {
     for (std::size_t o = 0; o < outputs; ++o) sums[o] = 0;
     for (std::size_t n = 0; n < count; n += 2)

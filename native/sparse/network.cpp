@@ -120,6 +120,7 @@ SparseNetwork::Scratch::Scratch(const SparseNetwork& network)
     : sums_(network.widths_.columns()),
       policy_(network.label_stride_),
       value_(network.widths_.value / 2),
+      wide_value_(network.widths_.value / 2),
       labels_(MAX_MOVES + MOVES_AT_ONCE),
       groups_(MAX_MOVES + MOVES_AT_ONCE),
       hidden_sums_(network.hidden_),
@@ -165,7 +166,8 @@ bool SparseNetwork::policy(Scratch& scratch, std::span<const MoveFeatures> moves
 float SparseNetwork::value_logit(Scratch& scratch, std::span<const std::uint16_t> rows) const {
     std::int32_t* const sums = scratch.hidden_sums_.data();
     float *const hidden1 = scratch.hidden1_.data(), *const hidden2 = scratch.hidden2_.data();
-    kernels_.multiply_numbers(scratch.value_.data(), widths_.value / 2, value_layer1_.data(), hidden_, sums);
+    std::copy_n(scratch.value_.data(), widths_.value / 2, scratch.wide_value_.data());
+    kernels_.multiply_numbers(scratch.wide_value_.data(), widths_.value / 2, value_layer1_.data(), hidden_, sums);
     for (std::size_t i = 0; i < hidden_; ++i)
         hidden1[i] = std::max(0.0f, value_bias1_.data()[i] + static_cast<float>(sums[i]) * value_scales1_.data()[i]);
     kernels_.multiply_floats(hidden1, widths_.hidden, value_layer2_.data(), value_bias2_.data(), hidden_, hidden2);

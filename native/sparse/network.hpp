@@ -42,6 +42,7 @@ class SparseNetwork {
         friend class SparseNetwork;
         Aligned<std::int16_t> sums_;
         Aligned<std::uint8_t> policy_, value_;
+        Aligned<std::uint16_t> wide_value_;
         Aligned<std::int32_t> labels_, groups_, hidden_sums_;
         AlignedFloats hidden1_, hidden2_;
     };

@@ -21,7 +21,7 @@ SUFFIX = ".sparse"
 MAGIC = b"\x93SPARSE\n"
 VERSION = 1
 HEADER_BYTES = 64
-MAX_BYTES = 256 << 20
+MAX_BYTES = 64 << 20
 LINE = 64
 """Arrays begin at multiples of it."""
 
@@ -119,6 +119,6 @@ def sparse_file_bytes(widths: SparseWidths, arrays: dict[str, NDArray[Any]]) -> 
 
 def _hash(data: NDArray[np.uint8]) -> bytes:
     """Of everything but the hash itself."""
-    found = hashlib.sha256(data[:32])
-    found.update(data[HEADER_BYTES:])
+    found = hashlib.sha256(data[:32].data)
+    found.update(data[HEADER_BYTES:].data)
     return found.digest()

@@ -21,7 +21,7 @@ from fukayomi.nn.sparse import BLOCK, SQUARE_ROWS, SparseConfig, SparseNetwork, 
 NUMBER = 127
 """A number of 1 in a file's network."""
 MIN_TOP, MAX_TOP = 64, 1023
-_TOPS = np.unique(np.geomspace(MIN_TOP, MAX_TOP, 40).astype(np.int64))
+_TOPS = np.unique(np.geomspace(MIN_TOP, MAX_TOP, 32).astype(np.int64))
 _Floats = NDArray[np.float32]
 
 
@@ -45,7 +45,7 @@ def save_sparse(network: SparseNetwork, path: Path | str, positions: SparsePosit
     kept = np.array(sparse_kept_rows(), np.int64)
     table = _rows(network.table())[kept]
     counts = np.ones(SPARSE_ROWS) if positions is None else np.bincount(positions.rows, minlength=SPARSE_ROWS) + 0.01
-    tops = _best_tops(table, counts[kept])
+    tops = _best_tops(table, counts[kept].astype(np.float32))
     arrays: dict[str, NDArray[Any]] = {
         "tops": tops.astype(np.uint16),
         "bias": _rounded(_numpy(network.bias) * tops, np.int16),
@@ -87,7 +87,7 @@ def load_sparse(path: Path | str) -> SparseNetwork:
     table[kept] = arrays["table"] / arrays["tops"].astype(np.float32)
     value_rows = np.zeros((1, SPARSE_ROWS, BLOCK), np.float32)
     value_rows[0, kept, 0] = arrays["value_rows"] * scales[3]
-    parameters: dict[str, _Floats] = {
+    parameters: dict[str, NDArray[Any]] = {
         "squares": _blocks(table[:SQUARE_ROWS]),
         "others": _blocks(table[SQUARE_ROWS:]),
         "bias": arrays["bias"] / arrays["tops"].astype(np.float32),
@@ -109,7 +109,7 @@ def load_sparse(path: Path | str) -> SparseNetwork:
             if found is None:
                 parameter.zero_()
             else:
-                parameter.copy_(torch.from_numpy(np.array(found, np.float32)).reshape(parameter.shape))
+                parameter.copy_(torch.as_tensor(np.array(found, np.float32)).reshape(parameter.shape))
     return network
 
 
@@ -138,13 +138,14 @@ def _scaled(numbers: NDArray[Any], kind: type[np.signedinteger[Any]]) -> tuple[f
     return step, _rounded(numbers / step, kind)
 
 
-def _best_tops(table: _Floats, counts: NDArray[np.float64]) -> NDArray[np.int64]:
+def _best_tops(table: _Floats, counts: _Floats) -> NDArray[np.int64]:
     """For each column, the steps with the least sum of squared errors of all rows that occur."""
-    least = np.full(table.shape[1], np.inf)
-    best = np.full(table.shape[1], MIN_TOP)
-    for top in _TOPS:
-        errors = np.clip(np.rint(table * top), -127, 127) / top - table
-        found = counts @ np.square(errors)
-        best[found < least] = top
-        least = np.minimum(least, found)
-    return best
+    best: list[int] = []
+    for column in range(0, table.shape[1], BLOCK):  # a block stays in the cache
+        block = np.ascontiguousarray(table[:, column : column + BLOCK])
+        errors = [
+            counts @ np.square(np.clip(np.rint(block * top), -127, 127) / top - block)
+            for top in _TOPS.astype(np.float32)
+        ]
+        best.extend(_TOPS[np.argmin(errors, axis=0)].tolist())
+    return np.array(best)

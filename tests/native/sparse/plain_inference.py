@@ -20,7 +20,7 @@ def wrapped(number: int) -> int:
 
 def numbers(sums: list[int], tops: list[int]) -> list[int]:
     half = len(sums) // 2
-    found = []
+    found: list[int] = []
     for a, b, top_a, top_b in zip(sums[:half], sums[half:], tops[:half], tops[half:], strict=True):
         x, y = min(max(a, 0), top_a) * 64, min(max(b, 0), top_b) * 32
         factor = math.floor(127 * 2**20 / (top_a * top_b) + 0.5)
@@ -40,7 +40,7 @@ def evaluate(
     scales = arrays["scales"]
 
     of_policy = np.array(numbers(sums[:policy], tops[:policy]))
-    logits = []
+    logits: list[np.float32] = []
     for label, eight in zip(labels, groups, strict=True):
         bias = int(arrays["label_bias"][label]) + sum(int(arrays["group_bias"][row]) for row in eight)
         of_label = int(of_policy @ arrays["label_table"][label].astype(np.int64))
@@ -50,13 +50,13 @@ def evaluate(
         logits.append(F(F(bias) * scales[2] + F(of_label) * scales[0]) + F(of_groups) * scales[1])
 
     of_value = np.array(numbers(sums[policy:], tops[policy:]))
-    hidden1 = []
+    hidden1: list[np.float32] = []
     for o in range(file.widths.hidden):
         first = int(of_value @ arrays["value_layer1"][o].astype(np.int64))
         hidden1.append(max(F(0), arrays["value_bias1"][o] + F(first) * arrays["value_scales1"][o]))
     logit = scales[4]
     for o in range(file.widths.hidden):
-        second = arrays["value_bias2"][o]
+        second: np.float32 = arrays["value_bias2"][o]
         for i, x in enumerate(hidden1):
             second += x * arrays["value_layer2"][o, i]
         logit += max(F(0), second) * arrays["value_layer3"][o]

@@ -1,4 +1,4 @@
-"""Sparse networks in integers: all instructions, the slow definition and the network in floats side by side."""
+"""Sparse networks in integers: all instructions and the slow definition side by side."""
 
 import random
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import plain_inference
 import pytest
-import torch
+import sparse_files
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -21,38 +21,20 @@ from fukayomi._native import (
     sparse_moves,
     sparse_rows,
 )
-from fukayomi.files.sparse_network import SparseFile, read_sparse_file
-from fukayomi.nn.sparse import SparseConfig, SparseNetwork, SparsePositions
-from fukayomi.nn.sparse_file import load_sparse, save_sparse
+from fukayomi.files.sparse_network import SparseFile, SparseWidths
 from fukayomi.shogi import Move, Position
 
-CONFIGS = [
-    SparseConfig(policy=64, value=64, shared=32, hidden=8),
-    SparseConfig(policy=192, value=320, shared=96, hidden=24),
-    SparseConfig(policy=384, value=384, shared=64, hidden=32),
+WIDTHS = [
+    sparse_files.SMALL,
+    SparseWidths(policy=192, value=320, shared=96, hidden=24),
+    SparseWidths(policy=384, value=384, shared=64, hidden=32),
+    SparseWidths(policy=1024, value=1024, shared=512, hidden=256),
 ]
 
 
-def shaken(config: SparseConfig) -> SparseNetwork:
-    """A network whose accumulators reach both ends."""
-    torch.manual_seed(7)
-    network = SparseNetwork(config)
-    with torch.no_grad():
-        for parameter in network.parameters():
-            parameter.add_(torch.randn_like(parameter) * 0.02)
-    return network
-
-
-@pytest.fixture(scope="module", params=CONFIGS, ids=lambda config: f"{config.policy}-{config.value}")
-def network(request: pytest.FixtureRequest) -> SparseNetwork:
-    return shaken(request.param)
-
-
-@pytest.fixture(scope="module")
-def file(network: SparseNetwork, tmp_path_factory: pytest.TempPathFactory) -> SparseFile:
-    path = tmp_path_factory.mktemp("sparse") / "network.sparse"
-    save_sparse(network, path)
-    return read_sparse_file(path)
+@pytest.fixture(scope="module", params=WIDTHS, ids=lambda widths: f"{widths.policy}-{widths.value}")
+def file(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> SparseFile:
+    return sparse_files.write(tmp_path_factory.mktemp("sparse"), request.param)
 
 
 def random_position(seed: int) -> Position:
@@ -134,34 +116,6 @@ def test_a_result_depends_on_nothing_else(file: SparseFile) -> None:
         assert [row[::-1].tobytes() for row in evaluated(network, positions, reverse)[0]] == [
             row.tobytes() for row in logits
         ]
-
-
-def floats(network: SparseNetwork, positions: Sequence[Position]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """The logits of all moves, and win probabilities, in floats."""
-    rows = [sparse_rows(position) for position in positions]
-    moves = [sparse_moves(position, position.legal_moves) for position in positions]
-    read = SparsePositions(
-        np.concatenate(rows),
-        np.cumsum([0] + [len(each) for each in rows]),
-        np.concatenate([labels for labels, _ in moves]),
-        np.concatenate([groups for _, groups in moves]),
-        np.cumsum([0] + [len(labels) for labels, _ in moves]),
-    )
-    with torch.no_grad():
-        logits, values = network(read)
-    return logits.numpy(), torch.sigmoid(values).numpy()
-
-
-def test_integers_are_close_to_floats(network: SparseNetwork, file: SparseFile) -> None:
-    positions = [random_position(seed) for seed in range(40)]
-    logits, values = evaluated(SparseInferenceNetwork(file.data), positions)
-    for which in (network, load_sparse(file.path)):
-        expected_logits, expected_values = floats(which, positions)
-        difference = np.concatenate(logits) - expected_logits
-        assert np.sqrt(np.square(difference).mean()) < 0.05 * expected_logits.std()
-        assert np.sqrt(np.square(values - expected_values).mean()) < 0.01
-        assert np.abs(values - expected_values).max() < 0.03
-    assert values.std() > 0.01
 
 
 def test_rows_that_are_left_out_do_not_occur() -> None:
