@@ -1,5 +1,4 @@
-// Memory for vectors: zeros that begin at a cache line. A large piece lies in large pages where the system has them, since rows from all
-// over it would otherwise often wait for the address of their page.
+// Memory for vectors: zeros that begin at a cache line.
 #pragma once
 
 #include <algorithm>
@@ -8,10 +7,6 @@
 #include <memory>
 #include <new>
 
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
-
 namespace fukayomi {
 
 template <class Number>
@@ -19,7 +14,8 @@ class Aligned {
   public:
     Aligned() = default;
 
-    explicit Aligned(std::size_t count) : count_(count), memory_(allocate(count * sizeof(Number)), Delete{alignment(count * sizeof(Number))}) {
+    explicit Aligned(std::size_t count)
+        : count_(count), memory_(static_cast<Number*>(::operator new(count * sizeof(Number), LINE))) {
         std::fill_n(memory_.get(), count, Number{0});
     }
 
@@ -29,21 +25,11 @@ class Aligned {
     std::size_t bytes() const { return count_ * sizeof(Number); }
 
   private:
-    static constexpr std::size_t LINE = 64, LARGE_PAGE = std::size_t{1} << 21, LARGE = 4 * LARGE_PAGE;
+    static constexpr std::align_val_t LINE{64};
 
     struct Delete {
-        std::align_val_t alignment{LINE};
-        void operator()(Number* memory) const { ::operator delete(memory, alignment); }
+        void operator()(Number* memory) const { ::operator delete(memory, LINE); }
     };
-
-    static std::align_val_t alignment(std::size_t bytes) { return std::align_val_t{bytes < LARGE ? LINE : LARGE_PAGE}; }
-    static Number* allocate(std::size_t bytes) {
-        void* const memory = ::operator new(bytes, alignment(bytes));
-#if defined(MADV_HUGEPAGE)
-        if (bytes >= LARGE) madvise(memory, bytes / LARGE_PAGE * LARGE_PAGE, MADV_HUGEPAGE);  // a wish; the memory is good without it
-#endif
-        return static_cast<Number*>(memory);
-    }
 
     std::size_t count_ = 0;
     std::unique_ptr<Number, Delete> memory_;

@@ -146,86 +146,94 @@ std::size_t SparseReader::rows(std::span<std::uint16_t, MAX_SPARSE_ROWS> out) co
         }
     if ((others[ONCE] & sets_.of(BLACK, KING)).any()) add(first);
 
-    for (const Color by : {BLACK, WHITE})
-        for (int t = PAWN; t < PIECE_TYPES; ++t) {
-            const std::size_t attacker = kind_of(by, static_cast<PieceType>(t));
-            (attacks_[by][static_cast<std::size_t>(t - PAWN)] & occupied_).for_each([&](Square s) {
-                add(FIRST_THREAT_ROW + (contents_[static_cast<std::size_t>(s)] - 1U) * PIECE_KINDS + attacker);
-            });
-        }
-
+    // Where a square of a king's zone has its rows.
+    const auto zone_row = [&](Color king, Square s) {
+        const Square at = seen(s), centre = seen(kings_[king]);
+        const int file = file_of(at) - file_of(centre) + ZONE_SIDE / 2, rank = rank_of(at) - rank_of(centre) + ZONE_SIDE / 2;
+        return FIRST_ZONE_ROW + static_cast<std::size_t>((king * ZONE_SIDE + file) * ZONE_SIDE + rank) * (CONTENTS + PIECE_KINDS);
+    };
+    std::array<Bitboard, 2> zones{};
+    std::array<std::array<std::uint16_t, SQUARES>, 2> zone_rows;  // of the squares in the zones
     for (const Color king : {BLACK, WHITE}) {
         if (kings_[king] == NO_SQUARE) continue;
-        const Square centre = seen(kings_[king]);
-        const Bitboard& zone = ZONES[static_cast<std::size_t>(kings_[king])];
-        const auto place = [&](Square s) {
-            const Square at = seen(s);
-            const int file = file_of(at) - file_of(centre) + ZONE_SIDE / 2, rank = rank_of(at) - rank_of(centre) + ZONE_SIDE / 2;
-            const auto index = static_cast<std::size_t>((king * ZONE_SIDE + file) * ZONE_SIDE + rank);
-            return FIRST_ZONE_ROW + index * (CONTENTS + PIECE_KINDS);
-        };
-        zone.for_each([&](Square s) { add(place(s) + contents_[static_cast<std::size_t>(s)]); });
-        for (const Color by : {BLACK, WHITE})
-            for (int t = PAWN; t < PIECE_TYPES; ++t) {
-                const std::size_t attacker = CONTENTS + kind_of(by, static_cast<PieceType>(t));
-                (attacks_[by][static_cast<std::size_t>(t - PAWN)] & zone).for_each([&](Square s) { add(place(s) + attacker); });
-            }
+        zones[king] = ZONES[static_cast<std::size_t>(kings_[king])];
+        zones[king].for_each([&](Square s) {
+            const std::size_t row = zone_row(king, s);
+            zone_rows[king][static_cast<std::size_t>(s)] = static_cast<std::uint16_t>(row);
+            add(row + contents_[static_cast<std::size_t>(s)]);
+        });
     }
+    for (const Color by : {BLACK, WHITE})
+        for (int t = PAWN; t < PIECE_TYPES; ++t) {
+            const Bitboard& attacked = attacks_[by][static_cast<std::size_t>(t - PAWN)];
+            if (attacked.none()) continue;
+            const std::size_t attacker = kind_of(by, static_cast<PieceType>(t));
+            (attacked & occupied_).for_each([&](Square s) {
+                add(FIRST_THREAT_ROW + (contents_[static_cast<std::size_t>(s)] - 1U) * PIECE_KINDS + attacker);
+            });
+            for (const Color king : {BLACK, WHITE})
+                (attacked & zones[king]).for_each([&](Square s) {
+                    add(zone_rows[king][static_cast<std::size_t>(s)] + CONTENTS + attacker);
+                });
+        }
     return static_cast<std::size_t>(next - out.data());
 }
 
-MoveFeatures SparseReader::move(Move m) const {
-    const bool is_white = sets_.turn == WHITE, is_drop = m.is_drop();
-    const Square to = is_white ? rotate(m.to()) : m.to();
-    const auto at = static_cast<std::size_t>(to);
-    const std::size_t content = contents_[at], captured = content == 0 ? 0 : content - PIECE_PLANES, least = least_[at];
-    const std::size_t own = attackers_[at] / 3U, others = attackers_[at] % 3U;
+void SparseReader::moves(std::span<const Move> moves, MoveFeatures* out) const {
+    const bool is_white = sets_.turn == WHITE;
+    const KingPlaces& places_of = KING_PLACES_OF[std::size_t{is_mirrored_}];
+    const auto &near_own = places_of[static_cast<std::size_t>(kings_[BLACK])], &near_others = places_of[static_cast<std::size_t>(kings_[WHITE])];
+    for (const Move m : moves) {
+        const bool is_drop = m.is_drop();
+        const Square to = is_white ? rotate(m.to()) : m.to();
+        const auto at = static_cast<std::size_t>(to);
+        const std::size_t content = contents_[at], captured = content == 0 ? 0 : content - PIECE_PLANES, least = least_[at];
+        const std::size_t own = attackers_[at] / 3U, others = attackers_[at] % 3U;
 
-    std::size_t type = 0, mover = 0, origin = 0;
-    bool is_supported = false;
-    Bitboard occupied = occupied_;
-    std::uint16_t label = 0;
-    if (is_drop) {
-        type = m.dropped();
-        mover = PIECE_PLANES + type - PAWN;
-        is_supported = own != 0;
-        label = policy_label(BLACK, Move::drop(m.dropped(), seen(to)));
-    } else {
-        const Square from = is_white ? rotate(m.from()) : m.from();
-        const auto start = static_cast<std::size_t>(from);
-        type = contents_[start];
-        mover = type - PAWN;
-        is_supported = own == 2;
-        origin = least_[start] * 2U + std::size_t{attackers_[start] >= 3};
-        occupied.toggle(from);
-        label = policy_label(BLACK, Move::normal(seen(from), seen(to), m.is_promotion()));
+        std::size_t type = 0, mover = 0, origin = 0;
+        bool is_supported = false;
+        Bitboard occupied = occupied_;
+        std::uint16_t label = 0;
+        if (is_drop) {
+            type = m.dropped();
+            mover = PIECE_PLANES + type - PAWN;
+            is_supported = own != 0;
+            label = policy_label(BLACK, Move::drop(m.dropped(), seen(to)));
+        } else {
+            const Square from = is_white ? rotate(m.from()) : m.from();
+            const auto start = static_cast<std::size_t>(from);
+            type = contents_[start];
+            mover = type - PAWN;
+            is_supported = own == 2;
+            origin = least_[start] * 2U + std::size_t{attackers_[start] >= 3};
+            occupied.toggle(from);
+            label = policy_label(BLACK, Move::normal(seen(from), seen(to), m.is_promotion()));
+        }
+        const int risk = EXCHANGE_VALUES[type] - EXCHANGE_VALUES[captured];
+        const bool is_bad = (least != 0) & (risk > 0) & (!is_supported | (EXCHANGE_VALUES[least] + 1 < risk));
+
+        // The best piece attacked from the destination.
+        const auto after = static_cast<PieceType>(m.is_promotion() ? type | PROMOTED : type);
+        std::uint16_t threat = 0;
+        (attacks(BLACK, after, to, occupied) & colors_[WHITE]).for_each([&](Square s) {
+            threat = std::max(threat, worth_[static_cast<std::size_t>(s)]);
+        });
+
+        const int rank = rank_of(to);
+        const std::array<std::size_t, MOVE_GROUPS> places = {
+            captured,
+            (least * 2 + std::size_t{is_supported}) * 2 + std::size_t{others == 2},
+            origin,
+            near_others[at],
+            near_own[at],
+            threat % 32U,
+            rank > 0 ? contents_[at - 1] : CONTENTS,
+            rank < 8 ? contents_[at + 1] : CONTENTS,
+        };
+        out->label = static_cast<std::uint16_t>(label + (is_bad ? SPARSE_LABELS / 2 : 0));
+        for (std::size_t g = 0; g < MOVE_GROUPS; ++g) out->rows[g] = static_cast<std::uint16_t>(FIRST_ROWS_OF[mover][g] + places[g]);
+        ++out;
     }
-    const int risk = EXCHANGE_VALUES[type] - EXCHANGE_VALUES[captured];
-    const bool is_bad = (least != 0) & (risk > 0) & (!is_supported | (EXCHANGE_VALUES[least] + 1 < risk));
-
-    // The best piece attacked from the destination.
-    const auto after = static_cast<PieceType>(m.is_promotion() ? type | PROMOTED : type);
-    std::uint16_t threat = 0;
-    (attacks(BLACK, after, to, occupied) & colors_[WHITE]).for_each([&](Square s) {
-        threat = std::max(threat, worth_[static_cast<std::size_t>(s)]);
-    });
-
-    const int rank = rank_of(to);
-    const KingPlaces& king_places = KING_PLACES_OF[std::size_t{is_mirrored_}];
-    const std::array<std::size_t, MOVE_GROUPS> places = {
-        captured,
-        (least * 2 + std::size_t{is_supported}) * 2 + std::size_t{others == 2},
-        origin,
-        king_places[static_cast<std::size_t>(kings_[WHITE])][at],
-        king_places[static_cast<std::size_t>(kings_[BLACK])][at],
-        threat % 32U,
-        rank > 0 ? contents_[at - 1] : CONTENTS,
-        rank < 8 ? contents_[at + 1] : CONTENTS,
-    };
-    MoveFeatures found;
-    found.label = static_cast<std::uint16_t>(label + (is_bad ? SPARSE_LABELS / 2 : 0));
-    for (std::size_t g = 0; g < MOVE_GROUPS; ++g) found.rows[g] = static_cast<std::uint16_t>(FIRST_ROWS_OF[mover][g] + places[g]);
-    return found;
 }
 
 }  // namespace fukayomi

@@ -78,8 +78,13 @@ public:
 
     // Writes the rows, in no particular order, and returns their number. A row may occur more than once, and then counts so often.
     std::size_t rows(std::span<std::uint16_t, MAX_SPARSE_ROWS> out) const;
-    // The features of a legal move of the position, as the board has it.
-    MoveFeatures move(Move m) const;
+    // The features of legal moves of the position, as the board has them; `out` has room for them.
+    void moves(std::span<const Move> moves, MoveFeatures* out) const;
+    MoveFeatures move(Move m) const {
+        MoveFeatures found;
+        moves({&m, 1}, &found);
+        return found;
+    }
     bool is_mirrored() const { return is_mirrored_; }
 
 private:

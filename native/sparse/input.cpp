@@ -1,7 +1,5 @@
 #include "sparse/input.hpp"
 
-#include <algorithm>
-
 namespace fukayomi {
 
 SparseInput::SparseInput(std::size_t capacity)
@@ -14,7 +12,7 @@ void SparseInput::write(std::size_t row, const Board& pos, std::span<const Move>
     SparseReader reader;
     reader.read(pos);
     const std::size_t rows = reader.rows(std::span<std::uint16_t, MAX_SPARSE_ROWS>(rows_.get() + row * MAX_SPARSE_ROWS, MAX_SPARSE_ROWS));
-    std::transform(moves.begin(), moves.end(), moves_.get() + row * MAX_MOVES, [&](Move m) { return reader.move(m); });
+    reader.moves(moves, moves_.get() + row * MAX_MOVES);
     counts_[row] = {static_cast<std::uint16_t>(rows), static_cast<std::uint16_t>(moves.size())};
 }
 

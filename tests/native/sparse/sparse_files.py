@@ -25,7 +25,8 @@ def write(folder: Path, widths: SparseWidths, seed: int = 0) -> SparseFile:
         elif np.dtype(kind).kind == "f":
             array = source.normal(0, 0.2, shape)
         else:
-            array = source.normal(0, 0.3, shape).clip(-1, 1) * (np.iinfo(np.dtype(kind)).max if name != "bias" else 500)
+            most = 500 if name == "bias" else 127 if np.dtype(kind).itemsize == 1 else 32767
+            array = source.normal(0, 0.3, shape).clip(-1, 1) * most
         arrays[name] = array.astype(kind)
     path = folder / "network.sparse"
     path.write_bytes(sparse_file_bytes(widths, arrays))
