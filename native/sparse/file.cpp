@@ -67,7 +67,7 @@ SparseArrays read_sparse_file(std::span<const std::uint8_t> file) {
     };
     const std::size_t scales = take(16, 4), tops = take(widths.columns(), 2), bias = take(widths.columns(), 2),
                       table = take(KEPT_ROWS * widths.columns(), 1), label_table = take(SPARSE_LABELS * widths.policy / 2, 1),
-                      label_bias = take(SPARSE_LABELS, 2), group_table = take(MOVE_ROWS * widths.shared, 1),
+                      label_scales = take(SPARSE_LABELS, 4), label_bias = take(SPARSE_LABELS, 2), group_table = take(MOVE_ROWS * widths.shared, 1),
                       group_bias = take(MOVE_ROWS, 2), value_rows = take(KEPT_ROWS, 2),
                       layer1 = take(widths.hidden * widths.value / 2, 2), scales1 = take(widths.hidden, 4),
                       bias1 = take(widths.hidden, 4), layer2 = take(widths.hidden * widths.hidden, 4), bias2 = take(widths.hidden, 4),
@@ -80,6 +80,7 @@ SparseArrays read_sparse_file(std::span<const std::uint8_t> file) {
     found.bias = at + bias;
     found.table = at + table;
     found.label_table = at + label_table;
+    found.label_scales = at + label_scales;
     found.label_bias = at + label_bias;
     found.group_table = at + group_table;
     found.group_bias = at + group_bias;
@@ -91,6 +92,7 @@ SparseArrays read_sparse_file(std::span<const std::uint8_t> file) {
     found.value_bias2 = at + bias2;
     found.value_layer3 = at + layer3;
     require_finite("scales", found.scales, 16);
+    require_finite("label_scales", found.label_scales, SPARSE_LABELS);
     require_finite("value_scales1", found.value_scales1, widths.hidden);
     require_finite("value_bias1", found.value_bias1, widths.hidden);
     require_finite("value_layer2", found.value_layer2, widths.hidden * widths.hidden);

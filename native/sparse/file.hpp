@@ -60,6 +60,7 @@ struct SparseArrays {
     const std::uint8_t* bias;           // int16 [columns]
     const std::uint8_t* table;          // int8 [KEPT_ROWS, columns]
     const std::uint8_t* label_table;    // int8 [SPARSE_LABELS, policy / 2]
+    const std::uint8_t* label_scales;   // float [SPARSE_LABELS]: what one step of a row is worth, times a number of 127 parts
     const std::uint8_t* label_bias;     // int16 [SPARSE_LABELS]
     const std::uint8_t* group_table;    // int8 [MOVE_ROWS, shared]
     const std::uint8_t* group_bias;     // int16 [MOVE_ROWS]
@@ -74,7 +75,6 @@ struct SparseArrays {
 
 // What one step of a table is worth.
 struct SparseScales {
-    float labels;      // times a number of 127 parts
     float groups;      // times a number of 127 parts
     float move_bias;   // of label_bias and group_bias
     float value_rows;

@@ -94,6 +94,7 @@ SparseNetwork::SparseNetwork(std::span<const std::uint8_t> file, const SparseKer
 
     label_table_ = copied_rows(arrays.label_table, SPARSE_LABELS, widths_.policy / 2, label_stride_);
     group_table_ = copied_rows(arrays.group_table, MOVE_ROWS, widths_.shared, group_stride_);
+    label_scales_ = copied<float>(arrays.label_scales, SPARSE_LABELS);
     label_bias_ = copied<std::int16_t>(arrays.label_bias, SPARSE_LABELS);
     group_bias_ = copied<std::int16_t>(arrays.group_bias, MOVE_ROWS);
 
@@ -155,7 +156,7 @@ bool SparseNetwork::policy(Scratch& scratch, std::span<const MoveFeatures> moves
     for (std::size_t m = 0; m < moves.size(); ++m) {
         std::int32_t bias = label_bias_.data()[moves[m].label];
         for (const std::uint16_t row : moves[m].rows) bias += group_bias_.data()[row];
-        const float logit = static_cast<float>(bias) * scales_.move_bias + static_cast<float>(labels[m]) * scales_.labels +
+        const float logit = static_cast<float>(bias) * scales_.move_bias + static_cast<float>(labels[m]) * label_scales_.data()[moves[m].label] +
                             static_cast<float>(groups[m]) * scales_.groups;
         logits[m] = logit;
         is_finite &= std::isfinite(logit);

@@ -7,7 +7,7 @@
 //                      x = min(max(a, 0), top of a) * 64, y = min(max(b, 0), top of b) * 32
 //                      number = floor(floor((x * y / 2^16) * factor / 2^14 + 1) / 2), factor = round(127 * 2^20 / (top of a * top of b)),
 //                  where each division is rounded down
-//   logit          (label_bias + eight group_bias) * move_bias + (numbers . label row) * labels + (shared numbers . the sum of eight
+//   logit          (label_bias + eight group_bias) * move_bias + (numbers . label row) * its scale + (shared numbers . the sum of eight
 //                  group rows) * groups: three exact sums in 32 bits, then floats from left to right
 //   value          numbers . rows of 16 bits, in 32 bits; the rest in floats, input after input, and the exact sum of value_rows; sigmoid
 #pragma once
@@ -67,7 +67,7 @@ class SparseNetwork {
     Aligned<std::int8_t> label_table_, group_table_;
     Aligned<std::int16_t> label_bias_, group_bias_, value_rows_;
     Aligned<std::int16_t> value_layer1_;  // [value / 4][hidden][2]
-    AlignedFloats value_scales1_, value_bias1_, value_layer2_, value_bias2_, value_layer3_;
+    AlignedFloats label_scales_, value_scales1_, value_bias1_, value_layer2_, value_bias2_, value_layer3_;
 };
 
 }  // namespace fukayomi

@@ -48,6 +48,7 @@ class SparseWidths:
             "bias": (np.int16, (columns,)),
             "table": (np.int8, (kept, columns)),
             "label_table": (np.int8, (SPARSE_LABELS, self.policy // 2)),
+            "label_scales": (np.float32, (SPARSE_LABELS,)),
             "label_bias": (np.int16, (SPARSE_LABELS,)),
             "group_table": (np.int8, (MOVE_ROWS, self.shared)),
             "group_bias": (np.int16, (MOVE_ROWS,)),

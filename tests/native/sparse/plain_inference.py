@@ -47,18 +47,18 @@ def evaluate(
         of_groups = sum(
             int(of_policy[: file.widths.shared] @ arrays["group_table"][row].astype(np.int64)) for row in eight
         )
-        logits.append(F(F(bias) * scales[2] + F(of_label) * scales[0]) + F(of_groups) * scales[1])
+        logits.append(F(F(bias) * scales[1] + F(of_label) * arrays["label_scales"][label]) + F(of_groups) * scales[0])
 
     of_value = np.array(numbers(sums[policy:], tops[policy:]))
     hidden1: list[np.float32] = []
     for o in range(file.widths.hidden):
         first = int(of_value @ arrays["value_layer1"][o].astype(np.int64))
         hidden1.append(max(F(0), arrays["value_bias1"][o] + F(first) * arrays["value_scales1"][o]))
-    logit = scales[4]
+    logit = scales[3]
     for o in range(file.widths.hidden):
         second: np.float32 = arrays["value_bias2"][o]
         for i, x in enumerate(hidden1):
             second += x * arrays["value_layer2"][o, i]
         logit += max(F(0), second) * arrays["value_layer3"][o]
-    logit += F(sum(int(arrays["value_rows"][place]) for place in places)) * scales[3]
+    logit += F(sum(int(arrays["value_rows"][place]) for place in places)) * scales[2]
     return np.array(logits, F), 1 / (1 + math.exp(-float(logit)))

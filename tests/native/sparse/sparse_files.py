@@ -15,7 +15,7 @@ SMALL = SparseWidths(policy=64, value=64, shared=32, hidden=8)
 def write(folder: Path, widths: SparseWidths, seed: int = 0) -> SparseFile:
     """A network whose accumulators reach both ends."""
     source = np.random.default_rng(seed)
-    scales = {"scales": [1e-3, 2e-3, 1e-4, 1e-5, 0.1, *[0.0] * 11], "value_scales1": 1e-7}
+    scales = {"scales": [2e-3, 1e-4, 1e-5, 0.1, *[0.0] * 12], "label_scales": 1e-3, "value_scales1": 1e-7}
     arrays: dict[str, NDArray[Any]] = {}
     for name, (kind, shape) in widths.layout().items():
         if name in scales:

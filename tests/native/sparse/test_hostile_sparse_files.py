@@ -94,7 +94,7 @@ def test_cut_off_files(file: SparseFile, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["scales", "value_scales1", "value_bias1", "value_layer2", "value_bias2", "value_layer3"]
+    "name", ["scales", "label_scales", "value_scales1", "value_bias1", "value_layer2", "value_bias2", "value_layer3"]
 )
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
 def test_numbers_that_are_not_finite(file: SparseFile, tmp_path: Path, name: str, number: float) -> None:
@@ -129,6 +129,7 @@ def test_extreme_weights_compute_something(file: SparseFile) -> None:
     extremes: dict[str, Any] = {
         "tops": 64,
         "scales": 3e38,
+        "label_scales": 3e38,
         "value_scales1": 3e38,
         "value_layer2": -3e38,
         "value_layer3": 3e38,
