@@ -43,7 +43,7 @@ export UBSAN_OPTIONS=print_stacktrace=1
 # The tests that reach native code and import no other large extension: rules, encoding, codecs, the search. The readers of
 # records are Python, and reach no native code but the rules; kills of commands are about files.
 tests=(--ignore=tests/shogi/formats --ignore-glob='*_resume.py')
-for folder in shogi native/encode native/search native/network native/selfplay data loop/ingest/test_validation.py; do
+for folder in shogi native/encode native/search native/network native/sparse native/selfplay data loop/ingest/test_validation.py; do
   [ -e "tests/$folder" ] && tests+=("tests/$folder")
 done
 preload="$("$compiler" -print-file-name=libasan.so) $("$compiler" -print-file-name=libubsan.so)"

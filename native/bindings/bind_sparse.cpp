@@ -1,6 +1,8 @@
 // What sparse networks read.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
@@ -16,6 +18,9 @@
 #include "shogi/usi_move.hpp"
 #include "sparse/batch.hpp"
 #include "sparse/features.hpp"
+#include "sparse/file.hpp"
+#include "sparse/input.hpp"
+#include "sparse/network.hpp"
 #include "sparse/recycled.hpp"
 #include "sparse/training.hpp"
 #include "unlocked.hpp"
@@ -259,6 +264,50 @@ std::tuple<RowsArray, OffsetsArray, RowsArray, MoveRowsArray, OffsetsArray, Poli
             array_of<float, nb::shape<-1>>(std::move(batch.policy), {total})};
 }
 
+std::vector<std::string> instructions() {
+    std::vector<std::string> names;
+    for (const SparseKernels* kernels : usable_sparse_kernels()) names.emplace_back(kernels->name);
+    return names;
+}
+
+const SparseKernels& kernels_named(const std::optional<std::string>& name) {
+    if (!name) return *usable_sparse_kernels().back();
+    for (const SparseKernels* kernels : usable_sparse_kernels())
+        if (*name == kernels->name) return *kernels;
+    throw nb::value_error(("this processor has no " + *name).c_str());
+}
+
+std::vector<std::uint16_t> kept_rows() {
+    std::vector<std::uint16_t> rows;
+    for (std::size_t row = 0; row < SPARSE_ROWS; ++row)
+        if (is_kept(row)) rows.push_back(static_cast<std::uint16_t>(row));
+    return rows;
+}
+
+using FileBytes = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+std::tuple<std::size_t, std::size_t, std::size_t, std::size_t> check_file(const FileBytes& file) {
+    const SparseWidths widths = read_sparse_file({file.data(), file.size()}).widths;
+    return {widths.policy, widths.value, widths.shared, widths.hidden};
+}
+
+void write_row(SparseInput& input, std::size_t row, const Position& position, const std::vector<Move>& moves) {
+    require(row < input.capacity(), "the row is beyond the input's capacity");
+    require(moves.size() <= MAX_MOVES, "there are more than 593 moves");
+    for (const Move m : moves)
+        if (!position.board().is_legal(m)) throw nb::value_error(("illegal move " + usi(m)).c_str());
+    input.write(row, position.board(), moves);
+}
+
+bool evaluate(const SparseNetwork& network, const SparseInput& input, std::size_t first, std::size_t count,
+              const Rows<float, MAX_MOVES>& logits, const Rows<float>& values) {
+    const std::size_t rows = std::min(input.capacity(), common_rows(logits, values));
+    require(first <= rows && count <= rows - first, "the input or the output has fewer rows");
+    const Unlocked unlocked;
+    SparseNetwork::Scratch scratch(network);
+    return network.evaluate(scratch, first, count, input, {logits.data(), values.data()});
+}
+
 }  // namespace
 
 void bind_sparse(nb::module_& m) {
@@ -345,4 +394,40 @@ void bind_sparse(nb::module_& m) {
           "    Rows of the positions, uint16 [K], and their offsets, int64 [N + 1]; labels, uint16 [M], and group rows, uint16\n"
           "    [M, 8], of the moves that the search tries, and their offsets, int64 [N + 1]; shares of visits, float32 [M].\n\n"
           "Raises:\n    PackedError: A position is none that the rules allow.");
+    m.def("sparse_instructions", &instructions,
+          "The vector instructions of this processor that `SparseInferenceNetwork` can use, the fastest last.");
+    m.def("sparse_kept_rows", &kept_rows,
+          "The rows of positions that a file of a sparse network has, in order. The others do not occur in games, and count as zeros.");
+    m.def("check_sparse_file", &check_file, "file"_a,
+          "The widths that a file of a sparse network has: policy, value, shared, hidden. The hash is not compared.\n\n"
+          "Raises:\n    ValueError: It is none, or has numbers that cannot be; the message says what is wrong.");
+    nb::class_<SparseInput>(m, "SparseInput", "What a sparse network reads of the positions of a batch.")
+        .def(nb::init<std::size_t>(), "capacity"_a, "Args:\n    capacity: Rows, one for a position.")
+        .def_prop_ro("capacity", &SparseInput::capacity, "Rows.")
+        .def("write", &write_row, "row"_a, "position"_a, "moves"_a,
+             "Write a position and the moves whose logits are wanted.\n\n"
+             "Raises:\n    ValueError: The row does not exist, a move is not legal, or there are more than 593.");
+    nb::class_<SparseNetwork>(m, "SparseInferenceNetwork",
+                              "A sparse network in integers, on the CPU.\n\n"
+                              "The result of a position depends on nothing else in the batch, and has the same bits with all\n"
+                              "vector instructions.")
+        .def("__init__", [](SparseNetwork* self, const FileBytes& file, const std::optional<std::string>& name) {
+            const SparseKernels& kernels = kernels_named(name);
+            const Unlocked unlocked;
+            new (self) SparseNetwork({file.data(), file.size()}, kernels);
+        }, "file"_a, "instructions"_a = nb::none(),
+             "Args:\n    file: The bytes of a file, uint8 [N]; they are copied. The hash is not compared.\n"
+             "    instructions: One of `sparse_instructions`; None: the fastest.\n\n"
+             "Raises:\n    ValueError: It is no file of a sparse network, or the processor has no such instructions.")
+        .def_prop_ro("instructions", [](const SparseNetwork& network) { return network.kernels().name; },
+                     "The vector instructions that it uses.")
+        .def_prop_ro("bytes", &SparseNetwork::bytes, "Memory of the weights, in bytes.")
+        .def("evaluate", &evaluate, "input"_a, "first"_a, "count"_a, "logits"_a.noconvert(), "values"_a.noconvert(),
+             "Evaluate rows first to first + count - 1.\n\n"
+             "Returns False if a result is not finite.\n\n"
+             "Args:\n    input: The positions; a row that was not written has any result.\n"
+             "    first: The first row.\n    count: The number of rows.\n"
+             "    logits: float32 [C, 593], written up to the number of moves in each row.\n"
+             "    values: float32 [C], written: win probability of the side to move.\n\n"
+             "Raises:\n    ValueError: There are fewer rows.");
 }

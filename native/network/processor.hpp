@@ -11,7 +11,7 @@ namespace fukayomi {
 
 // What the processor has and the system allows.
 struct Instructions {
-    bool avx2 = false, avx512 = false, vnni = false;
+    bool avx2 = false, avx512 = false, vnni = false, avx_vnni = false;
 };
 const Instructions& usable_instructions();
 

@@ -78,13 +78,18 @@ public:
 
     // Writes the rows, in no particular order, and returns their number. A row may occur more than once, and then counts so often.
     std::size_t rows(std::span<std::uint16_t, MAX_SPARSE_ROWS> out) const;
-    // The features of a legal move of the position, as the board has it.
-    MoveFeatures move(Move m) const;
+    // The features of legal moves of the position, as the board has them; `out` has room for them.
+    void moves(std::span<const Move> moves, MoveFeatures* out) const;
+    MoveFeatures move(Move m) const {
+        MoveFeatures found;
+        moves({&m, 1}, &found);
+        return found;
+    }
     bool is_mirrored() const { return is_mirrored_; }
 
 private:
     Square seen(Square s) const { return is_mirrored_ ? MIRRORED[static_cast<std::size_t>(s)] : static_cast<std::uint8_t>(s); }
-    std::size_t king_place(Square to, Color king) const;
+    void count_attackers();
 
     static constexpr std::array<std::uint8_t, SQUARES> MIRRORED = [] {
         std::array<std::uint8_t, SQUARES> table{};
@@ -93,13 +98,18 @@ private:
         return table;
     }();
 
+    static constexpr std::size_t ROUNDED_SQUARES = (SQUARES + 7) / 8 * 8;
+
     PieceSets sets_;
     Bitboard occupied_;
     std::array<Bitboard, 2> colors_;
     std::array<AttackPlanes, 2> attacks_;
     std::array<Square, 2> kings_;
-    std::array<std::uint8_t, SQUARES> contents_;                 // by square as it was read
-    std::array<std::array<std::uint8_t, SQUARES>, 2> least_;     // by side: the least valuable attacker's PieceType, 0: none
+    // By square as it was read.
+    std::array<std::uint8_t, SQUARES> contents_;
+    std::array<std::uint8_t, SQUARES> least_;     // the opponent's least valuable attacker's PieceType, 0: none
+    std::array<std::uint8_t, ROUNDED_SQUARES> attackers_;  // 3 times own attacks (0, 1, 2+), plus the opponent's
+    std::array<std::uint16_t, SQUARES> worth_;    // of the opponent's pieces as a threat: the best has the highest; 0 elsewhere
     bool is_mirrored_ = false;
 };
 

@@ -2952,3 +2952,85 @@ def sparse_batch(hcps: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), or
     Raises:
         PackedError: A position is none that the rules allow.
     """
+
+def sparse_instructions() -> list[str]:
+    """
+    The vector instructions of this processor that `SparseInferenceNetwork` can use, the fastest last.
+    """
+
+def sparse_kept_rows() -> list[int]:
+    """
+    The rows of positions that a file of a sparse network has, in order. The others do not occur in games, and count as zeros.
+    """
+
+def check_sparse_file(file: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[int, int, int, int]:
+    """
+    The widths that a file of a sparse network has: policy, value, shared, hidden. The hash is not compared.
+
+    Raises:
+        ValueError: It is none, or has numbers that cannot be; the message says what is wrong.
+    """
+
+class SparseInput:
+    """What a sparse network reads of the positions of a batch."""
+
+    def __init__(self, capacity: int) -> None:
+        """
+        Args:
+            capacity: Rows, one for a position.
+        """
+
+    @property
+    def capacity(self) -> int:
+        """Rows."""
+
+    def write(self, row: int, position: fukayomi.Position, moves: Sequence[fukayomi.Move]) -> None:
+        """
+        Write a position and the moves whose logits are wanted.
+
+        Raises:
+            ValueError: The row does not exist, a move is not legal, or there are more than 593.
+        """
+
+class SparseInferenceNetwork:
+    """
+    A sparse network in integers, on the CPU.
+
+    The result of a position depends on nothing else in the batch, and has the same bits with all
+    vector instructions.
+    """
+
+    def __init__(self, file: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], instructions: str | None = None) -> None:
+        """
+        Args:
+            file: The bytes of a file, uint8 [N]; they are copied. The hash is not compared.
+            instructions: One of `sparse_instructions`; None: the fastest.
+
+        Raises:
+            ValueError: It is no file of a sparse network, or the processor has no such instructions.
+        """
+
+    @property
+    def instructions(self) -> str:
+        """The vector instructions that it uses."""
+
+    @property
+    def bytes(self) -> int:
+        """Memory of the weights, in bytes."""
+
+    def evaluate(self, input: SparseInput, first: int, count: int, logits: Annotated[NDArray[numpy.float32], dict(shape=(None, 593), order='C', device='cpu')], values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')]) -> bool:
+        """
+        Evaluate rows first to first + count - 1.
+
+        Returns False if a result is not finite.
+
+        Args:
+            input: The positions; a row that was not written has any result.
+            first: The first row.
+            count: The number of rows.
+            logits: float32 [C, 593], written up to the number of moves in each row.
+            values: float32 [C], written: win probability of the side to move.
+
+        Raises:
+            ValueError: There are fewer rows.
+        """

@@ -1,0 +1,167 @@
+"""Sparse networks as files in integers: what `native/sparse/network.hpp` computes with.
+
+A column of the table has steps of its own: 64 to 1023 of them are 1, where the accumulator is clipped. Few steps hold
+large weights, many hold small ones exactly; those with the least error are taken, where a row counts as often as it
+occurs in the given positions.
+"""
+
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from fukayomi._native import SPARSE_ROWS, sparse_kept_rows
+from fukayomi.files.atomic import replace_file
+from fukayomi.files.sparse_network import SparseWidths, read_sparse_file, sparse_file_bytes
+from fukayomi.nn.parameters import require_finite
+from fukayomi.nn.sparse import BLOCK, SQUARE_ROWS, SparseConfig, SparseNetwork, SparsePositions
+
+NUMBER = 127
+"""A number of 1 in a file's network."""
+MIN_TOP, MAX_TOP = 64, 1023
+_TOPS = np.unique(np.geomspace(MIN_TOP, MAX_TOP, 32).astype(np.int64))
+_Floats = NDArray[np.float32]
+
+
+def save_sparse(network: SparseNetwork, path: Path | str, positions: SparsePositions | None = None) -> None:
+    """Write a network in integers; an existing file is replaced once the new one is complete.
+
+    Args:
+        network: The network.
+        path: The file.
+        positions: What the network will see, some thousands or more; without them all rows count alike.
+
+    Raises:
+        ExportError: A parameter is not finite.
+        DiskError: The disk is full.
+        OSError: The file cannot be written.
+        ValueError: The network has widths that a file cannot have.
+    """
+    require_finite(network.state_dict())
+    config = network.config
+    widths = SparseWidths(config.policy, config.value, config.shared, config.hidden)
+    kept = np.array(sparse_kept_rows(), np.int64)
+    table = _rows(network.table())[kept]
+    counts = np.ones(SPARSE_ROWS) if positions is None else np.bincount(positions.rows, minlength=SPARSE_ROWS) + 0.01
+    tops = _best_tops(table, counts[kept].astype(np.float32))
+    arrays: dict[str, NDArray[Any]] = {
+        "tops": tops.astype(np.uint16),
+        "bias": _rounded(_numpy(network.bias) * tops, np.int16),
+        "table": _rounded(table * tops, np.int8),
+    }
+    label_rows = [_scaled(row, np.int8) for row in _rows(network.label_table)]
+    arrays["label_table"] = np.array([row for _, row in label_rows])
+    arrays["label_scales"] = np.array([step / NUMBER for step, _ in label_rows], np.float32)
+    group_rows = _rows(network.group_table)
+    group_counts = (
+        None if positions is None else np.bincount(positions.groups.ravel(), minlength=len(group_rows)) + 0.01
+    )
+    group_step = _best_step(group_rows, group_counts)
+    arrays["group_table"] = _rounded(group_rows / group_step, np.int8)
+    biases = [_numpy(network.label_bias), _numpy(network.group_bias)]
+    bias_step, both = _scaled(np.concatenate(biases), np.int16)
+    arrays["label_bias"], arrays["group_bias"] = np.split(both, [len(biases[0])])
+    row_step, arrays["value_rows"] = _scaled(_numpy(network.value_rows[0]).sum(axis=1)[kept], np.int16)
+    layer1 = [_scaled(row, np.int16) for row in _numpy(network.value_layer1.weight)]
+    arrays["value_layer1"] = np.array([row for _, row in layer1])
+    arrays["value_scales1"] = np.array([step / NUMBER for step, _ in layer1], np.float32)
+    arrays["value_bias1"] = _numpy(network.value_layer1.bias)
+    arrays["value_layer2"] = _numpy(network.value_layer2.weight)
+    arrays["value_bias2"] = _numpy(network.value_layer2.bias)
+    arrays["value_layer3"] = _numpy(network.value_layer3.weight)[0]
+    scales = [group_step / NUMBER, bias_step, row_step, network.value_layer3.bias.item()]
+    arrays["scales"] = np.array(scales + [0.0] * (16 - len(scales)), np.float32)
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    replace_file(Path(path), bytes(sparse_file_bytes(widths, arrays)))
+
+
+def load_sparse(path: Path | str) -> SparseNetwork:
+    """The network of a file, in floats, for training further.
+
+    Rows that the file leaves out are zeros, and the parts of a square's row are in `squares`.
+
+    Raises:
+        SparseFileError: The file is missing, damaged, or something else.
+    """
+    file = read_sparse_file(path)
+    arrays, widths = file.arrays(), file.widths
+    network = SparseNetwork(SparseConfig(widths.policy, widths.value, widths.shared, widths.hidden))
+    scales = arrays["scales"]
+    kept = np.array(sparse_kept_rows(), np.int64)
+    table = np.zeros((SPARSE_ROWS, widths.policy + widths.value), np.float32)
+    table[kept] = arrays["table"] / arrays["tops"].astype(np.float32)
+    value_rows = np.zeros((1, SPARSE_ROWS, BLOCK), np.float32)
+    value_rows[0, kept, 0] = arrays["value_rows"] * scales[2]
+    parameters: dict[str, NDArray[Any]] = {
+        "squares": _blocks(table[:SQUARE_ROWS]),
+        "others": _blocks(table[SQUARE_ROWS:]),
+        "bias": arrays["bias"] / arrays["tops"].astype(np.float32),
+        "label_table": _blocks(arrays["label_table"] * (arrays["label_scales"][:, None] * NUMBER)),
+        "label_bias": arrays["label_bias"] * scales[1],
+        "group_table": _blocks(arrays["group_table"] * (scales[0] * NUMBER)),
+        "group_bias": arrays["group_bias"] * scales[1],
+        "value_layer1.weight": arrays["value_layer1"] * (arrays["value_scales1"][:, None] * NUMBER),
+        "value_layer1.bias": arrays["value_bias1"],
+        "value_layer2.weight": arrays["value_layer2"],
+        "value_layer2.bias": arrays["value_bias2"],
+        "value_layer3.weight": arrays["value_layer3"][None],
+        "value_layer3.bias": scales[3:4],
+        "value_rows": value_rows,
+    }
+    with torch.no_grad():
+        for name, parameter in network.named_parameters():
+            found = parameters.get(name)
+            if found is None:
+                parameter.zero_()
+            else:
+                parameter.copy_(torch.as_tensor(np.array(found, np.float32)).reshape(parameter.shape))
+    return network
+
+
+def _numpy(tensor: torch.Tensor) -> _Floats:
+    return cast("_Floats", tensor.detach().cpu().numpy())
+
+
+def _rows(table: torch.Tensor) -> _Floats:
+    """[blocks, rows, BLOCK] as [rows, columns]."""
+    return _numpy(table.permute(1, 0, 2).flatten(1))
+
+
+def _blocks(rows: _Floats) -> _Floats:
+    """[rows, columns] as [blocks, rows, BLOCK]."""
+    return rows.reshape(len(rows), -1, BLOCK).transpose(1, 0, 2)
+
+
+def _rounded(numbers: NDArray[Any], kind: type[np.signedinteger[Any]]) -> NDArray[Any]:
+    most = np.iinfo(kind).max
+    return np.clip(np.rint(numbers), -most, most).astype(kind)
+
+
+def _scaled(numbers: NDArray[Any], kind: type[np.signedinteger[Any]]) -> tuple[float, NDArray[Any]]:
+    """A step and the numbers in steps."""
+    step = float(np.abs(numbers).max(initial=0)) / np.iinfo(kind).max or 1.0
+    return step, _rounded(numbers / step, kind)
+
+
+def _best_step(rows: _Floats, counts: NDArray[Any] | None) -> float:
+    """The step of int8 with the least sum of squared errors of all rows that occur."""
+    weights = np.ones(len(rows)) if counts is None else counts
+    most = float(np.abs(rows).max(initial=0)) / 127 or 1.0
+    steps = most * np.linspace(0.2, 1, 33)
+    errors = [float(weights @ np.square(_rounded(rows / step, np.int8) * step - rows).sum(axis=1)) for step in steps]
+    return float(steps[np.argmin(errors)])
+
+
+def _best_tops(table: _Floats, counts: _Floats) -> NDArray[np.int64]:
+    """For each column, the steps with the least sum of squared errors of all rows that occur."""
+    best: list[int] = []
+    for column in range(0, table.shape[1], BLOCK):  # a block stays in the cache
+        block = np.ascontiguousarray(table[:, column : column + BLOCK])
+        errors = [
+            counts @ np.square(np.clip(np.rint(block * top), -127, 127) / top - block)
+            for top in _TOPS.astype(np.float32)
+        ]
+        best.extend(_TOPS[np.argmin(errors, axis=0)].tolist())
+    return np.array(best)

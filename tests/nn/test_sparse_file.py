@@ -1,0 +1,148 @@
+"""Files of sparse networks: round trip, and what is refused."""
+
+# pyright: reportUnknownMemberType=false
+
+import random
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+
+from fukayomi._native import SparseInferenceNetwork, SparseInput, sparse_kept_rows, sparse_moves, sparse_rows
+from fukayomi.files.sparse_network import SparseFile, read_sparse_file
+from fukayomi.nn.parameters import ExportError
+from fukayomi.nn.sparse import SQUARE_ROWS, SparseConfig, SparseNetwork, SparsePositions
+from fukayomi.nn.sparse_file import load_sparse, save_sparse
+from fukayomi.shogi import Position
+
+CONFIG = SparseConfig(policy=64, value=64, shared=32, hidden=8)
+
+
+def shaken(config: SparseConfig) -> SparseNetwork:
+    torch.manual_seed(11)
+    network = SparseNetwork(config)
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter.add_(torch.randn_like(parameter) * 0.02)
+    return network
+
+
+@pytest.fixture(scope="module")
+def network() -> SparseNetwork:
+    return shaken(CONFIG)
+
+
+@pytest.fixture(scope="module")
+def file(network: SparseNetwork, tmp_path_factory: pytest.TempPathFactory) -> SparseFile:
+    path = tmp_path_factory.mktemp("sparse") / "network.sparse"
+    save_sparse(network, path)
+    return read_sparse_file(path)
+
+
+def test_what_is_written_comes_back(network: SparseNetwork, file: SparseFile) -> None:
+    loaded = load_sparse(file.path)
+    assert loaded.config == CONFIG
+    kept = np.array(sparse_kept_rows())
+    table = network.table().detach()[:, kept]
+    tops = torch.from_numpy(file.arrays()["tops"].astype(np.float32)).reshape(-1, 1, 32)
+    difference = (loaded.table().detach()[:, kept] - table).abs()
+    assert bool((difference <= 0.5 / tops + (table.abs() - 127.5 / tops).clamp(min=0) + 1e-6).all())
+    left_out = np.setdiff1d(np.arange(SQUARE_ROWS), kept)
+    assert not loaded.table()[:, left_out].any()
+    for name, most in (
+        ("bias", 0.01),
+        ("label_table", 1e-3),
+        ("label_bias", 1e-5),
+        ("group_table", 0.03),
+        ("group_bias", 1e-5),
+        ("value_layer1.weight", 1e-4),
+        ("value_layer1.bias", 0),
+        ("value_layer2.weight", 0),
+        ("value_layer2.bias", 0),
+        ("value_layer3.weight", 0),
+        ("value_layer3.bias", 0),
+    ):
+        torch.testing.assert_close(loaded.state_dict()[name], network.state_dict()[name], rtol=0, atol=most, msg=name)
+    sums = network.value_rows.detach()[0].sum(dim=1)[kept]
+    torch.testing.assert_close(loaded.value_rows.detach()[0].sum(dim=1)[kept], sums, rtol=0, atol=1e-5)
+
+
+def test_rows_that_occur_count_more(network: SparseNetwork, tmp_path: Path) -> None:
+    rows = np.arange(SQUARE_ROWS, SQUARE_ROWS + 50).astype(np.uint16)
+    with torch.no_grad():
+        few = shaken(CONFIG)
+        few.others[:, :50] = 0.0625 * torch.randint(-1, 2, few.others[:, :50].shape)
+    none = np.empty(0, np.uint16)
+    positions = SparsePositions(rows, np.array([0, 50]), none, none.reshape(0, 8), np.array([0, 0]))
+    errors: list[float] = []
+    for which in (None, positions):
+        save_sparse(few, tmp_path / "a.sparse", which)
+        difference = load_sparse(tmp_path / "a.sparse").others[:, :50] - few.others[:, :50]
+        errors.append(difference.abs().mean().item())
+    assert errors[1] < 0.8 * errors[0]
+
+
+def test_the_embedded_width_has_at_most_20_megabytes(tmp_path: Path) -> None:
+    save_sparse(SparseNetwork(SparseConfig()), tmp_path / "a.sparse")
+    assert (tmp_path / "a.sparse").stat().st_size == 19_217_344
+
+
+def test_a_network_that_is_not_finite_replaces_nothing(network: SparseNetwork, tmp_path: Path) -> None:
+    path = tmp_path / "network.sparse"
+    path.write_bytes(b"before")
+    broken = shaken(CONFIG)
+    with torch.no_grad():
+        broken.bias[3] = torch.nan
+    with pytest.raises(ExportError, match="bias"):
+        save_sparse(broken, path)
+    assert path.read_bytes() == b"before"
+
+
+def random_position(seed: int) -> Position:
+    source = random.Random(seed)
+    position = Position()
+    for _ in range(source.randint(0, 150)):
+        if not position.legal_moves:
+            break
+        position.push(source.choice(position.legal_moves))
+    return position
+
+
+def floats(network: SparseNetwork, positions: Sequence[Position]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """The logits of all moves, and win probabilities, in floats."""
+    rows = [sparse_rows(position) for position in positions]
+    moves = [sparse_moves(position, position.legal_moves) for position in positions]
+    read = SparsePositions(
+        np.concatenate(rows),
+        np.cumsum([0] + [len(each) for each in rows]),
+        np.concatenate([labels for labels, _ in moves]),
+        np.concatenate([groups for _, groups in moves]),
+        np.cumsum([0] + [len(labels) for labels, _ in moves]),
+    )
+    with torch.no_grad():
+        logits, values = network(read)
+    return logits.numpy(), torch.sigmoid(values).numpy()
+
+
+def test_integers_are_close_to_floats(tmp_path: Path) -> None:
+    network = shaken(SparseConfig())
+    save_sparse(network, tmp_path / "network.sparse")
+    positions = [random_position(seed) for seed in range(40)]
+    read = SparseInput(len(positions))
+    for n, position in enumerate(positions):
+        read.write(n, position, position.legal_moves)
+    rows = np.empty((len(positions), 593), np.float32)
+    values = np.empty(len(positions), np.float32)
+    file = read_sparse_file(tmp_path / "network.sparse")
+    assert SparseInferenceNetwork(file.data).evaluate(read, 0, len(positions), rows, values)
+    logits = np.concatenate([row[: len(position.legal_moves)] for row, position in zip(rows, positions, strict=True)])
+    for which in (network, load_sparse(file.path)):
+        expected_logits, expected_values = floats(which, positions)
+        difference = logits - expected_logits
+        assert np.sqrt(np.square(difference).mean()) < 0.05 * expected_logits.std()
+        assert np.sqrt(np.square(values - expected_values).mean()) < 0.01
+        assert np.abs(values - expected_values).max() < 0.03
+    assert values.std() > 0.01
