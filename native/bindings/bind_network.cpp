@@ -127,16 +127,7 @@ std::shared_ptr<ResidualNetwork> make_network(
     return std::make_shared<ResidualNetwork>(weights, kernels, precision);
 }
 
-bool run(NetworkRunner& runner, const PlaneInput& input, std::size_t n, const Rows<float, MAX_MOVES>& logits, const Rows<float>& values) {
-    require_rows_of(input, 0, n);
-    require_rows(n, logits, values);
-    const Unlocked release;
-    try {
-        return runner.run(n, input, {logits.data(), values.data()});
-    } catch (const std::out_of_range& e) {
-        throw nb::value_error(e.what());
-    }
-}
+using NetworkRunner = Runner<ResidualNetwork>;
 
 }  // namespace
 
@@ -179,12 +170,5 @@ void bind_network(nb::module_& m) {
         .def("__init__", [](NetworkRunner* self, std::shared_ptr<ResidualNetwork> network, std::size_t threads) {
             if (threads == 0 || threads > 1024) throw nb::value_error("threads must be 1 to 1024");
             new (self) NetworkRunner(std::move(network), threads);
-        }, "network"_a, "threads"_a, "Args:\n    network: The network.\n    threads: Threads that share the positions of a batch.")
-        .def("run", &run, "input"_a, "n"_a, "logits"_a.noconvert(), "values"_a.noconvert(),
-             "Evaluate the first n rows. The result of a position depends neither on the others nor on threads.\n\n"
-             "Returns False if a result is not finite.\n\n"
-             "Args:\n    input: Planes and moves.\n    n: The rows to evaluate.\n"
-             "    logits: float32 [C, 593], written up to the number of moves in each row.\n"
-             "    values: float32 [C], written: win probability of the side to move.\n\n"
-             "Raises:\n    ValueError: A count is above 593 or a label above 2186; the message names the row.");
+        }, "network"_a, "threads"_a, "Args:\n    network: The network.\n    threads: Threads that share the positions of a batch.");
 }

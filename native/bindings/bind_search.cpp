@@ -93,17 +93,6 @@ bool prove(Search& search, const Position& pos, std::optional<Color> winner, std
     return search.prove(position, winner, mate_plies);
 }
 
-template <class Evaluator, class Input>
-void run(const Evaluator& evaluator, const Input& input, std::size_t n, const Rows<float, MAX_MOVES>& logits, const Rows<float>& values) {
-    require_rows_of(input, 0, n);
-    require_rows(n, logits, values);
-    for (std::size_t row = 0; row < n; ++row)
-        if (input.moves(row) > MAX_MOVES)
-            throw nb::value_error(("row " + std::to_string(row) + " has a count above " + std::to_string(MAX_MOVES)).c_str());
-    const Unlocked release;
-    evaluator.run(input, n, {logits.data(), values.data()});
-}
-
 void bind_params(nb::module_& m) {
     nb::enum_<Fpu>(m, "Fpu", "First-play urgency: the value Q of a move without visits.")
         .value("PARENT", Fpu::PARENT, "max(0, Q of the node - fpu_reduction * sqrt(sum of P of the moves with visits)).")
@@ -360,14 +349,11 @@ void bind_search_class(nb::module_& m) {
 }
 
 void bind_evaluators(nb::module_& m) {
-    const char* doc = "Fill the first n rows of logits (float32 [C, 593]) and values (float32 [C]).";
     nb::class_<HashEvaluator, CoreEvaluator>(m, "HashEvaluator",
         "Stands in for a network: logits of about N(0, 1.5) and values around 0.5, from a hash of the planes.")
-        .def(nb::init<std::uint64_t>(), "seed"_a = 0)
-        .def("run", &run<HashEvaluator, PlaneInput>, "input"_a, "n"_a, "logits"_a.noconvert(), "values"_a.noconvert(), doc);
+        .def(nb::init<std::uint64_t>(), "seed"_a = 0);
     nb::class_<UniformEvaluator, CoreEvaluator>(m, "UniformEvaluator", "Gives every move the same logit and every position the value 0.5.")
-        .def(nb::init<>())
-        .def("run", &run<UniformEvaluator, SlotInput>, "input"_a, "n"_a, "logits"_a.noconvert(), "values"_a.noconvert(), doc);
+        .def(nb::init<>());
 }
 
 }  // namespace

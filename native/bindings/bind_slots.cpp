@@ -5,15 +5,17 @@
 
 #include <algorithm>
 #include <memory>
+#include <stdexcept>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "bindings.hpp"
 #include "codec/hcp.hpp"
 #include "encode/batch.hpp"
+#include "encode/evaluator.hpp"
 #include "shogi/illegal.hpp"
 #include "shogi/position.hpp"
-#include "encode/evaluator.hpp"
 #include "slots.hpp"
 #include "unlocked.hpp"
 
@@ -46,13 +48,36 @@ nb::ndarray<const std::uint16_t, nb::numpy, nb::shape<-1>> counts(const SlotInpu
     return {numbers.release(), {rows}, owner};
 }
 
+bool run(CoreEvaluator& evaluator, const SlotInput& input, std::size_t n, const Rows<float, MAX_MOVES>& logits,
+         const Rows<float>& values) {
+    require_rows_of(input, 0, n);
+    require_rows(n, logits, values);
+    for (std::size_t row = 0; row < n; ++row)
+        if (input.moves(row) > MAX_MOVES)
+            throw nb::value_error(("row " + std::to_string(row) + ": the count " + std::to_string(input.moves(row)) + " is above " +
+                                   std::to_string(MAX_MOVES)).c_str());
+    const Unlocked release;
+    try {
+        return evaluator.evaluate(input, n, {logits.data(), values.data()});
+    } catch (const std::out_of_range& e) {
+        throw nb::value_error(e.what());
+    }
+}
+
 template <class T, std::size_t COLUMNS>
 using Matrix = nb::ndarray<T, nb::numpy, nb::shape<-1, COLUMNS>>;
 
 }  // namespace
 
 void bind_slots(nb::module_& m) {
-    nb::class_<CoreEvaluator>(m, "CoreEvaluator", "An evaluator in the core, which `Search.run` asks for one batch after the other.");
+    nb::class_<CoreEvaluator>(m, "CoreEvaluator", "An evaluator in the core, which `Search.run` asks for one batch after the other.")
+        .def("run", &run, "input"_a, "n"_a, "logits"_a.noconvert(), "values"_a.noconvert(),
+             "Evaluate the first n rows. The result of a position depends neither on the others nor on threads.\n\n"
+             "Args:\n    input: Positions and moves, of the kind that it reads.\n    n: The rows to evaluate.\n"
+             "    logits: float32 [C, 593], written up to the number of moves in each row.\n"
+             "    values: float32 [C], written: win probability of the side to move.\n\n"
+             "Returns:\n    False if a result is not finite.\n\n"
+             "Raises:\n    ValueError: The input is of another kind, a count is above 593 or a label above 2186; the message names the row.");
     nb::class_<SlotInput>(m, "SlotInput",
         "What an evaluator reads of the positions of a batch: a row for each, with the moves whose logits are wanted.\n\n"
         "An evaluator makes one that keeps what it needs; `Search.gather` and `SelfplayPool.gather` write it.")

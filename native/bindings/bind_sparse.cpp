@@ -2,6 +2,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
@@ -11,6 +12,8 @@
 
 #include "arrays.hpp"
 #include "bindings.hpp"
+#include "encode/evaluator.hpp"
+#include "network/runner.hpp"
 #include "encode/labels.hpp"
 #include "encode/planes.hpp"
 #include "shogi/movegen.hpp"
@@ -291,22 +294,7 @@ std::tuple<std::size_t, std::size_t, std::size_t, std::size_t> check_file(const 
     return {widths.policy, widths.value, widths.shared, widths.hidden};
 }
 
-void write_row(SparseInput& input, std::size_t row, const Position& position, const std::vector<Move>& moves) {
-    require(row < input.capacity(), "the row is beyond the input's capacity");
-    require(moves.size() <= MAX_MOVES, "there are more than 593 moves");
-    for (const Move m : moves)
-        if (!position.board().is_legal(m)) throw nb::value_error(("illegal move " + usi(m)).c_str());
-    input.write(row, position.board(), moves);
-}
-
-bool evaluate(const SparseNetwork& network, const SparseInput& input, std::size_t first, std::size_t count,
-              const Rows<float, MAX_MOVES>& logits, const Rows<float>& values) {
-    const std::size_t rows = std::min(input.capacity(), common_rows(logits, values));
-    require(first <= rows && count <= rows - first, "the input or the output has fewer rows");
-    const Unlocked unlocked;
-    SparseNetwork::Scratch scratch(network);
-    return network.evaluate(scratch, first, count, input, {logits.data(), values.data()});
-}
+using SparseRunner = Runner<SparseNetwork>;
 
 }  // namespace
 
@@ -401,12 +389,8 @@ void bind_sparse(nb::module_& m) {
     m.def("check_sparse_file", &check_file, "file"_a,
           "The widths that a file of a sparse network has: policy, value, shared, hidden. The hash is not compared.\n\n"
           "Raises:\n    ValueError: It is none, or has numbers that cannot be; the message says what is wrong.");
-    nb::class_<SparseInput>(m, "SparseInput", "What a sparse network reads of the positions of a batch.")
-        .def(nb::init<std::size_t>(), "capacity"_a, "Args:\n    capacity: Rows, one for a position.")
-        .def_prop_ro("capacity", &SparseInput::capacity, "Rows.")
-        .def("write", &write_row, "row"_a, "position"_a, "moves"_a,
-             "Write a position and the moves whose logits are wanted.\n\n"
-             "Raises:\n    ValueError: The row does not exist, a move is not legal, or there are more than 593.");
+    nb::class_<SparseInput, SlotInput>(m, "SparseInput", "What a sparse network reads of the positions of a batch.")
+        .def(nb::init<std::size_t>(), "capacity"_a, "Args:\n    capacity: Rows, one for a position.");
     nb::class_<SparseNetwork>(m, "SparseInferenceNetwork",
                               "A sparse network in integers, on the CPU.\n\n"
                               "The result of a position depends on nothing else in the batch, and has the same bits with all\n"
@@ -421,13 +405,11 @@ void bind_sparse(nb::module_& m) {
              "Raises:\n    ValueError: It is no file of a sparse network, or the processor has no such instructions.")
         .def_prop_ro("instructions", [](const SparseNetwork& network) { return network.kernels().name; },
                      "The vector instructions that it uses.")
-        .def_prop_ro("bytes", &SparseNetwork::bytes, "Memory of the weights, in bytes.")
-        .def("evaluate", &evaluate, "input"_a, "first"_a, "count"_a, "logits"_a.noconvert(), "values"_a.noconvert(),
-             "Evaluate rows first to first + count - 1.\n\n"
-             "Returns False if a result is not finite.\n\n"
-             "Args:\n    input: The positions; a row that was not written has any result.\n"
-             "    first: The first row.\n    count: The number of rows.\n"
-             "    logits: float32 [C, 593], written up to the number of moves in each row.\n"
-             "    values: float32 [C], written: win probability of the side to move.\n\n"
-             "Raises:\n    ValueError: There are fewer rows.");
+        .def_prop_ro("bytes", &SparseNetwork::bytes, "Memory of the weights, in bytes.");
+    nb::class_<SparseRunner, CoreEvaluator>(m, "SparseRunner",
+                              "Runs a sparse network on the batches of one slot, with memory and threads of its own.")
+        .def("__init__", [](SparseRunner* self, std::shared_ptr<SparseNetwork> network, std::size_t threads) {
+            if (threads == 0 || threads > 1024) throw nb::value_error("threads must be 1 to 1024");
+            new (self) SparseRunner(std::move(network), threads);
+        }, "network"_a, "threads"_a, "Args:\n    network: The network.\n    threads: Threads that share the positions of a batch.");
 }

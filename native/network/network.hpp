@@ -19,6 +19,8 @@ class ResidualNetwork {
     // The sizes of the weights must fit together, and the kernels must have the precision.
     ResidualNetwork(const NetworkWeights& weights, const Kernels& kernels, Precision precision);
 
+    using Input = PlaneInput;
+
     // Memory of one thread.
     class Scratch {
       public:

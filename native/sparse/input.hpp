@@ -6,22 +6,20 @@
 #include <memory>
 #include <span>
 
+#include "encode/slot.hpp"
 #include "shogi/board.hpp"
 #include "shogi/types.hpp"
 #include "sparse/features.hpp"
 
 namespace fukayomi {
 
-class SparseInput final {
+class SparseInput final : public SlotInput {
 public:
     explicit SparseInput(std::size_t capacity);
 
-    std::size_t capacity() const { return capacity_; }
-    // Writes a position and the moves whose logits are wanted, at most MAX_MOVES; the logits come in their order. The moves are legal.
-    // Different rows may be written at once.
-    void write(std::size_t row, const Board& pos, std::span<const Move> moves);
-    // Number of moves of a row; 0 if it was never written.
-    std::size_t moves(std::size_t row) const { return counts_[row].moves; }
+    std::size_t capacity() const override { return capacity_; }
+    void write(std::size_t row, const Board& pos, std::span<const Move> moves) override;
+    std::size_t moves(std::size_t row) const override { return counts_[row].moves; }
 
     std::span<const std::uint16_t> rows(std::size_t row) const { return {rows_.get() + row * MAX_SPARSE_ROWS, counts_[row].rows}; }
     std::span<const MoveFeatures> move_features(std::size_t row) const {

@@ -17,8 +17,8 @@
 #include <span>
 #include <vector>
 
+#include "encode/slot.hpp"
 #include "network/aligned.hpp"
-#include "search/slot.hpp"
 #include "sparse/file.hpp"
 #include "sparse/inference_kernels.hpp"
 #include "sparse/input.hpp"
@@ -32,6 +32,8 @@ class SparseNetwork {
   public:
     // Copies what it needs of a file. Throws as read_sparse_file does.
     SparseNetwork(std::span<const std::uint8_t> file, const SparseKernels& kernels);
+
+    using Input = SparseInput;
 
     // Memory of one thread.
     class Scratch {

@@ -1345,6 +1345,23 @@ class CoreEvaluator:
     An evaluator in the core, which `Search.run` asks for one batch after the other.
     """
 
+    def run(self, input: SlotInput, n: int, logits: Annotated[NDArray[numpy.float32], dict(shape=(None, 593), order='C', device='cpu')], values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')]) -> bool:
+        """
+        Evaluate the first n rows. The result of a position depends neither on the others nor on threads.
+
+        Args:
+            input: Positions and moves, of the kind that it reads.
+            n: The rows to evaluate.
+            logits: float32 [C, 593], written up to the number of moves in each row.
+            values: float32 [C], written: win probability of the side to move.
+
+        Returns:
+            False if a result is not finite.
+
+        Raises:
+            ValueError: The input is of another kind, a count is above 593 or a label above 2186; the message names the row.
+        """
+
 class SlotInput:
     """
     What an evaluator reads of the positions of a batch: a row for each, with the moves whose logits are wanted.
@@ -2237,20 +2254,10 @@ class HashEvaluator(CoreEvaluator):
 
     def __init__(self, seed: int = 0) -> None: ...
 
-    def run(self, input: PlaneInput, n: int, logits: Annotated[NDArray[numpy.float32], dict(shape=(None, 593), order='C', device='cpu')], values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')]) -> None:
-        """
-        Fill the first n rows of logits (float32 [C, 593]) and values (float32 [C]).
-        """
-
 class UniformEvaluator(CoreEvaluator):
     """Gives every move the same logit and every position the value 0.5."""
 
     def __init__(self) -> None: ...
-
-    def run(self, input: SlotInput, n: int, logits: Annotated[NDArray[numpy.float32], dict(shape=(None, 593), order='C', device='cpu')], values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')]) -> None:
-        """
-        Fill the first n rows of logits (float32 [C, 593]) and values (float32 [C]).
-        """
 
 def cpu_instructions(precision: str = 'fp32') -> list[str]:
     """
@@ -2321,22 +2328,6 @@ class NetworkRunner(CoreEvaluator):
         Args:
             network: The network.
             threads: Threads that share the positions of a batch.
-        """
-
-    def run(self, input: PlaneInput, n: int, logits: Annotated[NDArray[numpy.float32], dict(shape=(None, 593), order='C', device='cpu')], values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')]) -> bool:
-        """
-        Evaluate the first n rows. The result of a position depends neither on the others nor on threads.
-
-        Returns False if a result is not finite.
-
-        Args:
-            input: Planes and moves.
-            n: The rows to evaluate.
-            logits: float32 [C, 593], written up to the number of moves in each row.
-            values: float32 [C], written: win probability of the side to move.
-
-        Raises:
-            ValueError: A count is above 593 or a label above 2186; the message names the row.
         """
 
 class SelfplayParams:
@@ -2971,25 +2962,13 @@ def check_sparse_file(file: Annotated[NDArray[numpy.uint8], dict(shape=(None,), 
         ValueError: It is none, or has numbers that cannot be; the message says what is wrong.
     """
 
-class SparseInput:
+class SparseInput(SlotInput):
     """What a sparse network reads of the positions of a batch."""
 
     def __init__(self, capacity: int) -> None:
         """
         Args:
             capacity: Rows, one for a position.
-        """
-
-    @property
-    def capacity(self) -> int:
-        """Rows."""
-
-    def write(self, row: int, position: fukayomi.Position, moves: Sequence[fukayomi.Move]) -> None:
-        """
-        Write a position and the moves whose logits are wanted.
-
-        Raises:
-            ValueError: The row does not exist, a move is not legal, or there are more than 593.
         """
 
 class SparseInferenceNetwork:
@@ -3018,19 +2997,14 @@ class SparseInferenceNetwork:
     def bytes(self) -> int:
         """Memory of the weights, in bytes."""
 
-    def evaluate(self, input: SparseInput, first: int, count: int, logits: Annotated[NDArray[numpy.float32], dict(shape=(None, 593), order='C', device='cpu')], values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')]) -> bool:
+class SparseRunner(CoreEvaluator):
+    """
+    Runs a sparse network on the batches of one slot, with memory and threads of its own.
+    """
+
+    def __init__(self, network: SparseInferenceNetwork, threads: int) -> None:
         """
-        Evaluate rows first to first + count - 1.
-
-        Returns False if a result is not finite.
-
         Args:
-            input: The positions; a row that was not written has any result.
-            first: The first row.
-            count: The number of rows.
-            logits: float32 [C, 593], written up to the number of moves in each row.
-            values: float32 [C], written: win probability of the side to move.
-
-        Raises:
-            ValueError: There are fewer rows.
+            network: The network.
+            threads: Threads that share the positions of a batch.
         """

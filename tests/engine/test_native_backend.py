@@ -16,7 +16,7 @@ from fukayomi.engine.agreement import compare
 from fukayomi.engine.choice import load
 from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.evaluators.backends.backend import Plan
-from fukayomi.engine.evaluators.backends.native_model import NativeModel
+from fukayomi.engine.evaluators.backends.native_model import ResidualModel
 from fukayomi.engine.evaluators.backends.network_file import NetworkFile
 from fukayomi.engine.evaluators.backends.residual_file import OtherNetworkError, ResidualWeights, read_residual
 from fukayomi.engine.evaluators.network_evaluator import NetworkEvaluator
@@ -63,7 +63,7 @@ def embedded() -> ResidualWeights:
 def evaluator_of(
     path: Path, weights: ResidualWeights, precision: str = "fp32", instructions: str | None = None
 ) -> NetworkEvaluator:
-    model = NativeModel(path, weights, precision=precision, instructions=instructions)
+    model = ResidualModel(path, weights, precision=precision, instructions=instructions)
     return NetworkEvaluator(NetworkFile(path), model, Plan("native", precision, 1, 1, 8), "")
 
 
@@ -120,7 +120,7 @@ def test_large_activations_are_computed_as_torch_does(tmp_path: Path) -> None:
 def test_a_result_depends_on_the_position_alone(embedded: ResidualWeights, batch: int, threads: int, seed: int) -> None:
     positions = probe_positions()
     order = np.random.default_rng(seed).permutation(len(positions))[:batch]
-    alone, together = (NativeModel(EMBEDDED, embedded, threads=count) for count in (1, threads))
+    alone, together = (ResidualModel(EMBEDDED, embedded, threads=count) for count in (1, threads))
     slot = filled_slot(together, len(order), [positions[i] for i in order])
     together.run(slot, len(order))
     for row, number in enumerate(order):
@@ -132,7 +132,7 @@ def test_a_result_depends_on_the_position_alone(embedded: ResidualWeights, batch
 
 
 def test_slots_run_at_once(embedded: ResidualWeights) -> None:
-    model, alone = (NativeModel(EMBEDDED, embedded, threads=threads) for threads in (2, 1))
+    model, alone = (ResidualModel(EMBEDDED, embedded, threads=threads) for threads in (2, 1))
     slots = [filled_slot(model, 16, probe_positions()[:16]) for _ in range(4)]
     threads = [threading.Thread(target=lambda slot=slot: [model.run(slot, 16) for _ in range(20)]) for slot in slots]
     for thread in threads:
@@ -154,7 +154,7 @@ def test_threads_that_cannot_be_started_are_an_error(
 
     monkeypatch.setattr("fukayomi.engine.evaluators.backends.native_model.NetworkRunner", refuse)
     with pytest.raises(EvaluatorError, match=r"cannot start 3 threads for .*5x64\.onnx: Resource temporarily"):
-        NativeModel(EMBEDDED, embedded, threads=3).allocate(4)
+        ResidualModel(EMBEDDED, embedded, threads=3).allocate(4)
 
 
 def batchnorms_apart(path: Path, config: NetworkConfig) -> Path:
@@ -441,6 +441,6 @@ def test_numbers_that_overflow_are_an_error(embedded: ResidualWeights) -> None:
     huge = replace(
         embedded, stem1=embedded.stem1 * 1e30, tower=[each.scaled(np.full(64, 1e30)) for each in embedded.tower]
     )
-    model = NativeModel(Path("huge.onnx"), huge)
+    model = ResidualModel(Path("huge.onnx"), huge)
     with pytest.raises(EvaluatorError, match=r"huge\.onnx: .*not finite"):
         model.run(filled_slot(model, 4, probe_positions()), 4)

@@ -11,7 +11,14 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from fukayomi._native import SparseInferenceNetwork, SparseInput, sparse_kept_rows, sparse_moves, sparse_rows
+from fukayomi._native import (
+    SparseInferenceNetwork,
+    SparseInput,
+    SparseRunner,
+    sparse_kept_rows,
+    sparse_moves,
+    sparse_rows,
+)
 from fukayomi.files.sparse_network import SparseFile, read_sparse_file
 from fukayomi.nn.parameters import ExportError
 from fukayomi.nn.sparse import SQUARE_ROWS, SparseConfig, SparseNetwork, SparsePositions
@@ -137,7 +144,7 @@ def test_integers_are_close_to_floats(tmp_path: Path) -> None:
     rows = np.empty((len(positions), 593), np.float32)
     values = np.empty(len(positions), np.float32)
     file = read_sparse_file(tmp_path / "network.sparse")
-    assert SparseInferenceNetwork(file.data).evaluate(read, 0, len(positions), rows, values)
+    assert SparseRunner(SparseInferenceNetwork(file.data), 1).run(read, len(positions), rows, values)
     logits = np.concatenate([row[: len(position.legal_moves)] for row, position in zip(rows, positions, strict=True)])
     for which in (network, load_sparse(file.path)):
         expected_logits, expected_values = floats(which, positions)

@@ -212,7 +212,8 @@ def choose(network: NetworkFile, wanted: Plan, trials: Sequence[Trial]) -> tuple
     model = _open_tried(network, plan)
     if not (best.backend.on_gpu or wanted.threads or wanted.slots):
         plan, model = _share_cpus(network, plan, model)
-    size, speed = _batch_size(model, plan, wanted.batch_size, best.backend.batches)
+    batches: Sequence[int] = getattr(model, "batches", best.backend.batches)
+    size, speed = _batch_size(model, plan, wanted.batch_size, batches)
     return Choice(replace(plan, batch_size=size), speed, reason), model
 
 
@@ -300,6 +301,8 @@ def unreadable(network: NetworkFile, provider: str) -> str:
     path, option = network.path, f"DNN_Provider {provider}"
     if provider == Native.name:
         return refusal(network)
+    if network.is_sparse:
+        return refusal(network) if provider == "auto" else f"{path}: only DNN_Provider native runs sparse networks"
     is_torch = provider in (TorchCpu.name, TorchCuda.name)
     if path.suffix not in PARAMETER_SUFFIXES:
         export = f"if fukayomi exported this file, fukayomi export {path} {path.stem}{PARAMETER_SUFFIX} makes one"

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sparse_files import begins, signed
 
-from fukayomi._native import SparseInferenceNetwork, SparseInput
+from fukayomi._native import SparseInferenceNetwork, SparseInput, SparseRunner
 from fukayomi.files.sparse_network import HEADER_BYTES, SparseFile, SparseFileError, read_sparse_file
 from fukayomi.shogi import Position
 
@@ -39,7 +39,7 @@ def run(data: NDArray[np.uint8]) -> None:
     position = Position()
     read.write(0, position, position.legal_moves)
     logits, values = np.zeros((1, 593), np.float32), np.zeros(1, np.float32)
-    is_finite = network.evaluate(read, 0, 1, logits, values)
+    is_finite = SparseRunner(network, 1).run(read, 1, logits, values)
     assert is_finite == bool(np.isfinite(logits).all() and np.isfinite(values).all())
 
 

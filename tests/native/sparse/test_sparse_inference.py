@@ -14,8 +14,11 @@ from numpy.typing import NDArray
 
 from fukayomi._native import (
     SPARSE_ROWS,
+    HashEvaluator,
+    IllegalMoveError,
     SparseInferenceNetwork,
     SparseInput,
+    SparseRunner,
     sparse_instructions,
     sparse_kept_rows,
     sparse_moves,
@@ -56,7 +59,7 @@ def evaluated(
         given.write(n, position, list(each[n]))
     logits = np.full((len(positions), 593), np.nan, np.float32)
     values = np.full(len(positions), np.nan, np.float32)
-    assert network.evaluate(given, 0, len(positions), logits, values)
+    assert SparseRunner(network, 2).run(given, len(positions), logits, values)
     for n, row in enumerate(logits):
         assert np.isnan(row[len(each[n]) :]).all()
     return [row[: len(each[n])] for n, row in enumerate(logits)], values
@@ -129,17 +132,20 @@ def test_what_is_refused(file: SparseFile) -> None:
     network = SparseInferenceNetwork(file.data)
     read = SparseInput(2)
     assert read.capacity == 2
-    with pytest.raises(ValueError, match="beyond the input's capacity"):
+    with pytest.raises(ValueError, match="2 rows"):
         read.write(2, Position(), [])
-    with pytest.raises(ValueError, match="illegal move 5i5a"):
+    with pytest.raises(IllegalMoveError, match="5i5a"):
         read.write(0, Position(), [Move.from_usi("5i5a")])
-    with pytest.raises(ValueError, match="more than 593 moves"):
+    with pytest.raises(ValueError, match="at most 593 moves, not 594"):
         read.write(0, Position(), [Move.from_usi("7g7f")] * 594)
-    with pytest.raises(ValueError, match="has fewer rows"):
-        network.evaluate(read, 1, 2, np.empty((3, 593), np.float32), np.empty(3, np.float32))
-    with pytest.raises(ValueError, match="has fewer rows"):
-        network.evaluate(read, 0, 2, np.empty((1, 593), np.float32), np.empty(1, np.float32))
-    with pytest.raises(ValueError, match="differ in their number of rows"):
-        network.evaluate(read, 0, 1, np.empty((1, 593), np.float32), np.empty(2, np.float32))
+    runner = SparseRunner(network, 1)
+    with pytest.raises(ValueError, match="2 rows"):
+        runner.run(read, 3, np.empty((3, 593), np.float32), np.empty(3, np.float32))
+    with pytest.raises(ValueError, match="1 rows"):
+        runner.run(read, 2, np.empty((1, 593), np.float32), np.empty(1, np.float32))
+    with pytest.raises(ValueError, match="another evaluator"):
+        HashEvaluator().run(read, 1, np.empty((1, 593), np.float32), np.empty(1, np.float32))
+    with pytest.raises(ValueError, match="threads must be"):
+        SparseRunner(network, 0)
     with pytest.raises(ValueError, match="this processor has no abacus"):
         SparseInferenceNetwork(file.data, "abacus")

@@ -12,7 +12,6 @@ from fukayomi.engine.evaluators.backends.backend import BACKENDS, PRECISIONS, Ba
 from fukayomi.engine.evaluators.backends.machine import Machine, this_machine
 from fukayomi.engine.evaluators.backends.native import Native
 from fukayomi.engine.evaluators.backends.network_file import NetworkFile, int8_path
-from fukayomi.engine.evaluators.backends.onnx import is_onnx
 from fukayomi.engine.network import embedded_network, find_network
 from fukayomi.engine.remembered import remember
 from fukayomi.listener import SILENT, Listener
@@ -130,7 +129,7 @@ def diagnose(model: Path | str | None = None, *, listener: Listener = SILENT) ->
 
 def _unreadable(backend: Backend, network: NetworkFile) -> str:
     """Why a backend that is there cannot run a network."""
-    if backend.name == Native.name and is_onnx(network):
+    if backend.name == Native.name and network.is_onnx:
         return f"only residual networks: {network.residual}"
     return choice.unreadable(network, backend.name)
 

@@ -52,7 +52,7 @@ class Model(Protocol):
     """A network that a backend has opened."""
 
     fixed_batch: int
-    """The only batch size that the file takes; 0: any."""
+    """The only batch size that the file takes; 0: any. A model may also have `batches`, in place of the backend's."""
 
     def allocate(self, capacity: int) -> "Slot":
         """Memory for a batch of up to ``capacity`` positions."""

@@ -1,26 +1,91 @@
-"""A residual network in the native core."""
+"""Networks in the native core."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
 
-from fukayomi._native import NetworkRunner, ResidualNetwork
+import numpy as np
+
+from fukayomi._native import (
+    MAX_MOVES,
+    NetworkRunner,
+    ResidualNetwork,
+    SparseInferenceNetwork,
+    SparseInput,
+    SparseRunner,
+)
 from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.evaluators.backends.residual_file import ResidualWeights
 from fukayomi.engine.evaluators.protocol import PlaneSlot, Slot
+from fukayomi.files.sparse_network import SparseFile
 
 MOST_THREADS = 1024
-"""Of a `NetworkRunner`."""
+"""Of a runner."""
+Runner = NetworkRunner | SparseRunner
 
 
 @dataclass(frozen=True, slots=True)
-class NativeSlot(PlaneSlot):
-    """A slot with the memory and the threads that compute it."""
+class ResidualSlot(PlaneSlot):
+    """Planes, with the memory and the threads that compute them."""
 
     runner: NetworkRunner
 
 
-class NativeModel:
-    """A residual network in the native core.
+@dataclass(frozen=True, slots=True)
+class SparseSlot(Slot):
+    """Rows of tables, with the memory and the threads that compute them."""
+
+    runner: SparseRunner
+
+
+class NativeModel(ABC):
+    """A network in the native core.
+
+    Args:
+        path: The file, for messages.
+        threads: CPU threads for one batch.
+    """
+
+    fixed_batch = 0
+
+    def __init__(self, path: Path, threads: int) -> None:
+        self._path = path
+        self._threads = min(max(1, threads), MOST_THREADS)
+
+    def allocate(self, capacity: int) -> Slot:
+        """Memory and threads for a batch of up to ``capacity`` positions.
+
+        Raises:
+            EvaluatorError: The system has no more threads, or no memory.
+        """
+        try:
+            return self._slot(capacity)
+        except (RuntimeError, MemoryError) as error:
+            raise EvaluatorError(f"cannot start {self._threads} threads for {self._path}: {error}") from error
+
+    @abstractmethod
+    def _slot(self, capacity: int) -> ResidualSlot | SparseSlot: ...
+
+    def run(self, slot: Slot, n: int) -> None:
+        """Evaluate the first n positions of a slot.
+
+        Raises:
+            EvaluatorError: The results are not finite.
+        """
+        if not self.core(slot).run(slot.input, n, slot.logits, slot.values):
+            raise EvaluatorError(f"{self._path}: the policy or the value has a number that is not finite")
+
+    def core(self, slot: Slot) -> Runner:
+        """What runs the batches of a slot in the core."""
+        assert isinstance(slot, ResidualSlot | SparseSlot)
+        return slot.runner
+
+    def close(self) -> None:  # noqa: B027
+        """Nothing to do: memory and threads go with the slots and the model."""
+
+
+class ResidualModel(NativeModel):
+    """A residual network.
 
     Args:
         path: The file, for messages.
@@ -29,8 +94,6 @@ class NativeModel:
         threads: CPU threads for one batch.
         instructions: One of `fukayomi._native.cpu_instructions`; None: the fastest for it.
     """
-
-    fixed_batch = 0
 
     def __init__(
         self,
@@ -41,8 +104,7 @@ class NativeModel:
         threads: int = 1,
         instructions: str | None = None,
     ) -> None:
-        self._path = path
-        self._threads = min(max(1, threads), MOST_THREADS)
+        super().__init__(path, threads)
         arrays = weights.arrays()
         last_bias = float(arrays.pop("last_bias")[0])
         self._network = ResidualNetwork(
@@ -53,28 +115,30 @@ class NativeModel:
             **arrays,
         )
 
-    def allocate(self, capacity: int) -> NativeSlot:
-        """Memory and threads for a batch of up to ``capacity`` positions."""
-        try:
-            runner = NetworkRunner(self._network, self._threads)
-        except (RuntimeError, MemoryError) as error:
-            raise EvaluatorError(f"cannot start {self._threads} threads for {self._path}: {error}") from error
-        return NativeSlot.zeros(capacity, runner=runner)
+    def _slot(self, capacity: int) -> ResidualSlot:
+        return ResidualSlot.zeros(capacity, runner=NetworkRunner(self._network, self._threads))
 
-    def run(self, slot: Slot, n: int) -> None:
-        """Evaluate the first n positions of a slot.
 
-        Raises:
-            EvaluatorError: The results are not finite.
-        """
-        assert isinstance(slot, NativeSlot)
-        if not slot.runner.run(slot.input, n, slot.logits, slot.values):
-            raise EvaluatorError(f"{self._path}: the policy or the value has a number that is not finite")
+class SparseModel(NativeModel):
+    """A sparse network.
 
-    def core(self, slot: Slot) -> NetworkRunner:
-        """What runs the batches of a slot in the core."""
-        assert isinstance(slot, NativeSlot)
-        return slot.runner
+    Args:
+        file: Its file.
+        threads: CPU threads for one batch.
+        instructions: One of `fukayomi._native.sparse_instructions`; None: the fastest.
+    """
 
-    def close(self) -> None:
-        """Nothing to do: memory and threads go with the slots and the model."""
+    batches = (8,)
+    """A batch makes its positions no cheaper, but with fewer than eight the search around it is slower."""
+
+    def __init__(self, file: SparseFile, *, threads: int = 1, instructions: str | None = None) -> None:
+        super().__init__(file.path, threads)
+        self._network = SparseInferenceNetwork(file.data, instructions)
+
+    def _slot(self, capacity: int) -> SparseSlot:
+        return SparseSlot(
+            input=SparseInput(capacity),
+            logits=np.zeros((capacity, MAX_MOVES), np.float32),
+            values=np.zeros(capacity, np.float32),
+            runner=SparseRunner(self._network, self._threads),
+        )

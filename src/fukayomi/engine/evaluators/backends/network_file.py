@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fukayomi.engine.evaluators import EvaluatorError
+from fukayomi.files.sparse_network import SUFFIX as SPARSE_SUFFIX
+from fukayomi.files.sparse_network import SparseFile, SparseFileError, read_sparse_file
 
 if TYPE_CHECKING:
     from fukayomi.engine.evaluators.backends.residual_file import OtherNetworkError, ResidualWeights
@@ -29,7 +31,7 @@ class NetworkFile:
     """A network's file, with the file beside it that has the same network in int8 (``NAME.int8.onnx``).
 
     Args:
-        path: An ONNX file or a parameter file.
+        path: An ONNX file, a parameter file, or the file of a sparse network.
 
     Raises:
         EvaluatorError: The file cannot be read, or is too large.
@@ -43,9 +45,29 @@ class NetworkFile:
         except OSError as error:
             raise EvaluatorError(f"cannot read the network {path}: {error.strerror}") from error
 
+    @property
+    def is_sparse(self) -> bool:
+        """Whether its name says that it holds a sparse network."""
+        return self.path.suffix == SPARSE_SUFFIX
+
+    @property
+    def is_onnx(self) -> bool:
+        """Whether it is to be read as ONNX, as everything is whose name does not say something else."""
+        return self.path.suffix not in (*PARAMETER_SUFFIXES, SPARSE_SUFFIX)
+
+    @cached_property
+    def sparse(self) -> SparseFile | SparseFileError:
+        """The content of the file of a sparse network, or why it is none."""
+        try:
+            return read_sparse_file(self.path)
+        except SparseFileError as error:
+            return error
+
     @cached_property
     def int8(self) -> "NetworkFile | None":
-        """The int8 file beside it, unless there is none or it was made from another file."""
+        """The int8 file beside an ONNX file, unless there is none or it was made from another file."""
+        if not self.is_onnx:
+            return None
         path = int8_path(self.path)
         if path == self.path or not path.is_file():
             return None
@@ -91,12 +113,12 @@ class NetworkFile:
         return sha.hexdigest()[:16]
 
     def of(self, precision: str) -> "NetworkFile":
-        """The file to open for a precision: the int8 file for int8, else the file itself.
+        """The file to open for a precision: for int8 an ONNX file's int8 file, else the file itself.
 
         Raises:
             EvaluatorError: There is no int8 file, or it was made from another file.
         """
-        if precision != "int8":
+        if precision != "int8" or self.is_sparse:
             return self
         if self.int8 is None:
             path = int8_path(self.path)

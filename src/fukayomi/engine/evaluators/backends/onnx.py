@@ -10,7 +10,7 @@ from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.evaluators.backends.backend import Model, Plan, cache_folder, versions
 from fukayomi.engine.evaluators.backends.gpu_libraries import library_problem
 from fukayomi.engine.evaluators.backends.machine import gpu_names
-from fukayomi.engine.evaluators.backends.network_file import PARAMETER_SUFFIXES, NetworkFile
+from fukayomi.engine.evaluators.backends.network_file import NetworkFile
 
 CPU_BATCHES = (4, 8, 16, 32)
 GPU_BATCHES = (32, 64, 128, 256)
@@ -32,7 +32,7 @@ class OnnxCpu:
 
     def precisions(self, network: NetworkFile) -> Sequence[str]:
         """fp32, and int8 where the file is there."""
-        if not is_onnx(network):
+        if not network.is_onnx:
             return ()
         return ("fp32",) if network.int8 is None else ("fp32", "int8")
 
@@ -66,7 +66,7 @@ class OnnxCuda:
 
     def precisions(self, network: NetworkFile) -> Sequence[str]:
         """fp32 alone."""
-        return ("fp32",) if is_onnx(network) else ()
+        return ("fp32",) if network.is_onnx else ()
 
     def open(self, network: NetworkFile, plan: Plan) -> Model:
         """A session on the plan's GPU."""
@@ -90,7 +90,7 @@ class OnnxTensorrt(OnnxCuda):
 
     def precisions(self, network: NetworkFile) -> Sequence[str]:
         """fp16 alone."""
-        return ("fp16",) if is_onnx(network) else ()
+        return ("fp16",) if network.is_onnx else ()
 
     def open(self, network: NetworkFile, plan: Plan) -> Model:
         """A session on the plan's GPU, and the folder for its engine: ONNX Runtime makes one level of it at most."""
@@ -133,8 +133,3 @@ class OnnxTensorrt(OnnxCuda):
 
     def _largest_batch(self, plan: Plan) -> int:
         return max(plan.batch_size, self.batches[-1])
-
-
-def is_onnx(network: NetworkFile) -> bool:
-    """Whether it is to be read as ONNX, as everything is whose name does not say that it holds parameters."""
-    return network.path.suffix not in PARAMETER_SUFFIXES

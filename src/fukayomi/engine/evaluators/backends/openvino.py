@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from fukayomi.engine.evaluators.backends.backend import Plan, missing_library
 from fukayomi.engine.evaluators.backends.machine import cpu_features
 from fukayomi.engine.evaluators.backends.network_file import NetworkFile
-from fukayomi.engine.evaluators.backends.onnx import CPU_BATCHES, is_onnx
+from fukayomi.engine.evaluators.backends.onnx import CPU_BATCHES
 
 if TYPE_CHECKING:
     from fukayomi.engine.evaluators.backends.openvino_model import OpenVinoModel
@@ -28,7 +28,7 @@ class OpenVino:
 
     def precisions(self, network: NetworkFile) -> Sequence[str]:
         """fp32, bf16 where the CPU computes in it, int8 where the file is there."""
-        if not is_onnx(network):
+        if not network.is_onnx:
             return ()
         return (
             "fp32",

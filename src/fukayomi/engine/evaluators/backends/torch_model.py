@@ -19,8 +19,10 @@ from fukayomi._native import FEATURES1, FEATURES2, MAX_MOVES, PACKED1_BYTES, PAC
 from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.evaluators.float_model import INPUTS, INPUTS_WITH_COLOUR, FloatModel, next_power_of_two
 from fukayomi.engine.evaluators.protocol import PlaneSlot, Slot
+from fukayomi.files.sparse_network import SUFFIX as SPARSE_SUFFIX
 from fukayomi.nn.folding import FoldedNetwork
 from fukayomi.nn.parameters import ParameterFileError, load_parameters
+from fukayomi.nn.sparse import SparseNetwork
 
 TYPES = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
 WARM_UP_RUNS = 3
@@ -197,9 +199,15 @@ def _bits(packed: Tensor) -> Tensor:
 
 def _folded(path: Path, dtype: torch.dtype) -> FoldedNetwork:
     try:
-        network = FoldedNetwork(load_parameters(path))
+        loaded = load_parameters(path)
     except ParameterFileError as error:
         raise EvaluatorError(str(error)) from error
+    if isinstance(loaded, SparseNetwork):
+        sparse = path.with_suffix(SPARSE_SUFFIX)
+        raise EvaluatorError(
+            f"{path} holds a sparse network, which plays as a file of its own: fukayomi export {path} {sparse}"
+        )
+    network = FoldedNetwork(loaded)
     network.to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue] - missing in torch's annotations
     network.lower_trunk(dtype)
     return network.requires_grad_(False)
