@@ -21,6 +21,7 @@ from fukayomi.engine.evaluators.float_model import INPUTS, INPUTS_WITH_COLOUR, F
 from fukayomi.engine.evaluators.protocol import Slot
 from fukayomi.nn.folding import FoldedNetwork
 from fukayomi.nn.parameters import ParameterFileError, load_parameters
+from fukayomi.nn.sparse import SparseNetwork
 
 TYPES = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
 WARM_UP_RUNS = 3
@@ -198,9 +199,12 @@ def _bits(packed: Tensor) -> Tensor:
 
 def _folded(path: Path, dtype: torch.dtype) -> FoldedNetwork:
     try:
-        network = FoldedNetwork(load_parameters(path))
+        loaded = load_parameters(path)
     except ParameterFileError as error:
         raise EvaluatorError(str(error)) from error
+    if isinstance(loaded, SparseNetwork):
+        raise EvaluatorError(f"{path}: the parameters are a sparse network's, which does not play by torch")
+    network = FoldedNetwork(loaded)
     network.to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue] - missing in torch's annotations
     network.lower_trunk(dtype)
     return network.requires_grad_(False)
