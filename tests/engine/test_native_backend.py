@@ -244,7 +244,8 @@ def test_graphs_of_other_exporters(tmp_path: Path, activation: str) -> None:
 def test_other_networks_are_left_to_other_backends(write: Callable[[NetworkConfig], Path], kind: str) -> None:
     path = write(SHAPES[kind])
     with pytest.raises(
-        EvaluatorError, match=r"\.onnx: DNN_Provider native runs residual networks in ONNX files alone: "
+        EvaluatorError,
+        match=r"\.onnx: DNN_Provider native runs sparse networks, and residual networks in ONNX files, alone: ",
     ):
         load(NetworkFile(path), Plan("native"))
     with Network(path, precision="fp32", threads=1, batch_size=8) as network:
@@ -254,7 +255,7 @@ def test_other_networks_are_left_to_other_backends(write: Callable[[NetworkConfi
 def test_a_parameter_file_is_for_torch(tmp_path: Path) -> None:
     path = tmp_path / "network.safetensors"
     path.write_bytes(b"parameters")
-    with pytest.raises(EvaluatorError, match="native runs residual networks in ONNX files alone"):
+    with pytest.raises(EvaluatorError, match="native runs sparse networks, and residual networks in ONNX files, alone"):
         load(NetworkFile(path), Plan("native"))
 
 
@@ -412,9 +413,9 @@ def test_a_sum_of_itself_is_refused(tmp_path: Path, additions: int) -> None:
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (b"", "DNN_Provider native runs residual networks"),
+        (b"", "DNN_Provider native runs sparse networks, and residual networks"),
         (b"not a network", "this is not an ONNX file, or it is damaged: "),
-        (b"\x08\x07" * 50, "DNN_Provider native runs residual networks"),
+        (b"\x08\x07" * 50, "DNN_Provider native runs sparse networks, and residual networks"),
     ],
     ids=["empty", "text", "no graph"],
 )

@@ -25,6 +25,7 @@ from fukayomi.engine.sampling import sample_positions
 from fukayomi.engine.settings import EMBEDDED, INTERNAL_NETWORK
 from fukayomi.files.atomic import replace_file
 from fukayomi.files.inputs import problem_of
+from fukayomi.files.sparse_network import SUFFIX as SPARSE_SUFFIX
 from fukayomi.learning.checkpoint import CheckpointError, load_checkpoint
 from fukayomi.learning.data.batch import Batch
 from fukayomi.nn.config import Activation, NetworkConfigError
@@ -34,6 +35,7 @@ from fukayomi.nn.export import Agreement, check_agreement, compare, export_onnx
 from fukayomi.nn.network import PolicyValueNetwork
 from fukayomi.nn.parameters import AnyNetwork, ExportError, build_network, load_parameters, save_parameters
 from fukayomi.nn.sparse import SparseNetwork
+from fukayomi.nn.sparse_file import load_sparse, save_sparse
 from fukayomi.nn.unfolding import load_onnx, normalise
 from fukayomi.shogi import Position
 
@@ -85,11 +87,12 @@ def load_network(path: Path | str, *, activation: Activation | None = None) -> A
 
     Args:
         path: By its name, a parameter file (.safetensors), a file of dlshogi (.npz, .pth), an ONNX file that
-            `export_network` wrote, or else a checkpoint. "embedded": the network that comes with the package.
+            `export_network` wrote, the file of a sparse network (.sparse), or else a checkpoint. "embedded": the network
+            that comes with the package.
         activation: Activation of a network of dlshogi whose file does not say it (`fukayomi.nn.load_dlshogi`).
 
     Raises:
-        CheckpointError, ParameterFileError, ModelFileError: The file is missing, damaged or something else.
+        CheckpointError, ParameterFileError, ModelFileError, SparseFileError: The file is missing, damaged or something else.
     """
     path = _named(path)
     suffix = path.suffix.lower()
@@ -99,6 +102,8 @@ def load_network(path: Path | str, *, activation: Activation | None = None) -> A
         return load_parameters(path)
     if suffix == ".onnx":
         return _load_onnx(path)
+    if suffix == SPARSE_SUFFIX:
+        return load_sparse(path)
     checkpoint = load_checkpoint(path)
     try:
         return build_network(checkpoint.network, checkpoint.exported)
@@ -181,7 +186,10 @@ def export_network(network: AnyNetwork, path: Path | str, *, half: bool = False)
     return agreement
 
 
-SPARSE_WRITERS: dict[str, Callable[[SparseNetwork, Path], None]] = {".safetensors": save_parameters}
+SPARSE_WRITERS: dict[str, Callable[[SparseNetwork, Path], None]] = {
+    SPARSE_SUFFIX: save_sparse,
+    ".safetensors": save_parameters,
+}
 """How a sparse network is written, by the end of the file's name."""
 
 

@@ -16,6 +16,10 @@ from fukayomi.data.dedup.modes import Mode
 from fukayomi.data.dedup.run import run_dedup
 from fukayomi.data.dedup.settings import DedupSettings
 from fukayomi.data.formats.psv import psv_record
+from fukayomi.engine.choice import load
+from fukayomi.engine.evaluators import EvaluatorError
+from fukayomi.engine.evaluators.backends.backend import Plan
+from fukayomi.engine.evaluators.backends.network_file import NetworkFile
 from fukayomi.learning import (
     Dataset,
     JsonLinesListener,
@@ -278,6 +282,9 @@ def test_networks_and_files_that_do_not_fit_are_refused(tmp_path: Path, train_fi
         export_network(SparseNetwork(TINY), tmp_path / "network.onnx")
     with pytest.raises(ExportError, match="float16"):
         export_network(SparseNetwork(TINY), tmp_path / "network.safetensors", half=True)
+    export_network(SparseNetwork(TINY), tmp_path / "network.safetensors")
+    with pytest.raises(EvaluatorError, match="does not play by torch"):
+        load(NetworkFile(tmp_path / "network.safetensors"), Plan("torch", "fp32", threads=1, slots=1, batch_size=1))
     with pytest.raises(ModelFileError, match="a sparse network cannot dance"):
         residual(SparseNetwork(TINY), "file", "dance")
 

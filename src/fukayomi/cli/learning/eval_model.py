@@ -19,7 +19,7 @@ from fukayomi.learning.settings import CONFIDENCE, RESAMPLES
 if TYPE_CHECKING:
     from fukayomi.learning.evaluation_table import EvaluatedNetwork, EvaluationTable, TestSet
 
-NETWORK_SUFFIXES = (".onnx", ".safetensors", ".pt", ".pth", ".npz")
+NETWORK_SUFFIXES = (".onnx", ".sparse", ".safetensors", ".pt", ".pth", ".npz")
 LABELS = {
     "policy_loss": "policy\nloss",
     "result_loss": "result\nloss",

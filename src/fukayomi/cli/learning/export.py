@@ -66,14 +66,18 @@ def export(
 
     Example: fukayomi export model.npz network.safetensors --activation silu
 
+    Example: fukayomi export run/checkpoint.pt network.sparse
+
+    A sparse network has no ONNX file; its own, in integers, is what the engine plays (.sparse).
+
     BatchNorm is folded into the convolutions, and the batch size is free. The outputs of the file are compared with
     torch's on positions of games; those of an int8 file with float32's, and a warning says if more than 3 % of the best
     moves are other ones.
     """
     with user_errors():
-        if out.suffix not in (".onnx", ".safetensors", ".npz", ".pth"):
+        if out.suffix not in (".onnx", ".safetensors", ".npz", ".pth", ".sparse"):
             raise typer.BadParameter(
-                f"{out}: the name must end in .onnx, .safetensors, .npz or .pth", param_hint="OUT.onnx"
+                f"{out}: the name must end in .onnx, .safetensors, .npz, .pth or .sparse", param_hint="OUT.onnx"
             )
         if (options.half or options.int8) and out.suffix != ".onnx":
             raise typer.BadParameter(

@@ -203,9 +203,9 @@ def _folded(path: Path, dtype: torch.dtype) -> FoldedNetwork:
     except ParameterFileError as error:
         raise EvaluatorError(str(error)) from error
     if isinstance(loaded, SparseNetwork):
-        sparse = path.with_suffix(SPARSE_SUFFIX)
+        export = f"fukayomi export {path} {path.with_suffix(SPARSE_SUFFIX)}"
         raise EvaluatorError(
-            f"{path} holds a sparse network, which plays as a file of its own: fukayomi export {path} {sparse}"
+            f"{path} holds a sparse network, which does not play by torch but as a file of its own: {export}"
         )
     network = FoldedNetwork(loaded)
     network.to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue] - missing in torch's annotations
