@@ -87,12 +87,13 @@ def load_network(path: Path | str, *, activation: Activation | None = None) -> A
 
     Args:
         path: By its name, a parameter file (.safetensors), a file of dlshogi (.npz, .pth), an ONNX file that
-            `export_network` wrote, the file of a sparse network (.sparse), or else a checkpoint. "embedded": the network
+            `export_network` wrote, a sparse network's file (.sparse), or else a checkpoint. "embedded": the network
             that comes with the package.
         activation: Activation of a network of dlshogi whose file does not say it (`fukayomi.nn.load_dlshogi`).
 
     Raises:
-        CheckpointError, ParameterFileError, ModelFileError, SparseFileError: The file is missing, damaged or something else.
+        CheckpointError, ParameterFileError, ModelFileError, SparseFileError: The file is missing, damaged or something
+            else.
     """
     path = _named(path)
     suffix = path.suffix.lower()

@@ -150,7 +150,7 @@ def _print(result: "TrainingResult", configuration: "RunConfiguration", source: 
         end = {"step": result.step, "steps": result.steps, "checkpoint": str(result.checkpoint), "metrics": metrics}
         typer.echo(json_text(end))
     elif result.finished:
-        file = "network.safetensors" if isinstance(configuration.network, SparseConfig) else "network.onnx"
+        file = "network.sparse" if isinstance(configuration.network, SparseConfig) else "network.onnx"
         typer.echo(f"done: {result.checkpoint}\nnext: fukayomi export {result.checkpoint} {file}")
     if not result.finished:
         typer.echo(f"stopped after step {result.step}; run the same command with --resume to go on", err=True)

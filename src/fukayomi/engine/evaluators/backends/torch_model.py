@@ -204,9 +204,7 @@ def _folded(path: Path, dtype: torch.dtype) -> FoldedNetwork:
         raise EvaluatorError(str(error)) from error
     if isinstance(loaded, SparseNetwork):
         export = f"fukayomi export {path} {path.with_suffix(SPARSE_SUFFIX)}"
-        raise EvaluatorError(
-            f"{path} holds a sparse network, which does not play by torch but as a file of its own: {export}"
-        )
+        raise EvaluatorError(f"{path} holds a sparse network, which plays as a file of its own, not by torch: {export}")
     network = FoldedNetwork(loaded)
     network.to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue] - missing in torch's annotations
     network.lower_trunk(dtype)
