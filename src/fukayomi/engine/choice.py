@@ -25,7 +25,7 @@ from fukayomi.engine.agreement import Agreement, compare
 from fukayomi.engine.evaluation import Evaluation, evaluate
 from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.evaluators.backends.backend import BACKENDS, PRECISIONS, Backend, Model, Plan, get_backend
-from fukayomi.engine.evaluators.backends.machine import usable_cpus
+from fukayomi.engine.evaluators.backends.machine import gpu_names, usable_cpus
 from fukayomi.engine.evaluators.backends.native import Native, refusal
 from fukayomi.engine.evaluators.backends.network_file import PARAMETER_SUFFIXES, NetworkFile
 from fukayomi.engine.evaluators.backends.torch import REMEDY as TORCH_REMEDY
@@ -147,6 +147,11 @@ def find_candidates(network: NetworkFile, wanted: Plan) -> list[tuple[Backend, s
             f"DNN_Precision {wanted.precision} is not possible here for {network.path}, only {possible}"
         )
     return sorted(allowed, key=lambda pair: PRECISIONS.index(pair[1]))
+
+
+def has_gpu(network: NetworkFile) -> bool:
+    """Whether there is a GPU on which a network runs unasked."""
+    return bool(gpu_names()) and find_candidates(network, Plan())[0][0].on_gpu
 
 
 def measure(

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING
 
 from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.evaluators.backends.backend import Plan
-from fukayomi.engine.settings import EMBEDDED, INTERNAL_NETWORK, Device, UsiSettings, read_suggestions, usi_options
+from fukayomi.engine.settings import (
+    DEFAULT_NAMES,
+    INTERNAL_NETWORK,
+    Device,
+    UsiSettings,
+    is_network_name,
+    read_suggestions,
+    usi_options,
+)
 from fukayomi.shogi import Position
 from fukayomi.usi.options import Options, Suggestion
 from fukayomi.usi.text import shorten
@@ -47,9 +55,9 @@ class Network:
         (1,)
 
     Args:
-        model: ONNX file with dlshogi's inputs and outputs, or any object with the methods of
-            `fukayomi.engine.evaluators.protocol.Evaluator`, or several of them. By default the network that comes with
-            the package.
+        model: ONNX file with dlshogi's inputs and outputs, file of a sparse network (.sparse), or any object with the
+            methods of `fukayomi.engine.evaluators.protocol.Evaluator`, or several of them. By default a network that
+            comes with the package (`find_network`); "<5x64>" is the one of this name.
         device: Library and device that run it, a value of DNN_Provider: "native" (our own code on the CPU), "cpu" (ONNX
             Runtime), "openvino", "cuda", "tensorrt". "auto" takes the fastest; what is left open is measured when the
             network is first loaded on a computer.
@@ -68,9 +76,11 @@ class Network:
     """
 
     name: str
-    """What it is called: name of the file, "embedded network", or the class of the evaluator."""
+    """What it is called: name of the file, "embedded network" (with its name, where there are several), or the class of
+    the evaluator."""
     settings: UsiSettings
-    """Options of the search, with those that a file beside the network suggests (``network.onnx.ini``)."""
+    """Options of the search, with those that a file beside the network suggests (``network.onnx.ini``,
+    ``network.sparse.ini``)."""
     problems: tuple[str, ...]
     """Lines of that file that cannot be used, and why."""
     evaluators: "tuple[Evaluator, ...]"
@@ -105,19 +115,19 @@ class Network:
         first = INTERNAL_NETWORK if models[0] is None else models[0]
         is_one = all(each == models[0] for each in models)
         has_file = is_one and isinstance(first, str | Path) and first not in STUBS
-        self._file = find_network(str(first)) if has_file else None
         if isinstance(first, str | Path):
             options.set("DNN_Model", str(first))
             self.problems = tuple(take_suggestions(options))
         self.settings = options.settings
         plan = self.settings.plan()
+        self._file = find_network(str(first), plan) if has_file else None
         for given in models:
-            _look_for(INTERNAL_NETWORK if given is None else given)
+            _look_for(INTERNAL_NETWORK if given is None else given, plan)
         loaded = [
             _load(INTERNAL_NETWORK if given is None else given, replace(plan, gpu=n), len(models))
             for n, given in enumerate(models)
         ]
-        self.name = ", ".join(_name(INTERNAL_NETWORK if given is None else given) for given in models)
+        self.name = ", ".join(_name(INTERNAL_NETWORK if given is None else given, plan) for given in models)
         self.evaluators = _joined(loaded, weights)
 
     @property
@@ -174,37 +184,82 @@ class Network:
         return f"<Network {self}>"
 
 
-def _name(model: "str | Path | Evaluator") -> str:
+def _name(model: "str | Path | Evaluator", wanted: Plan) -> str:
     if not isinstance(model, str | Path):
         return type(model).__name__
-    if str(model) in (INTERNAL_NETWORK, EMBEDDED):
+    if str(model) in STUBS:
+        return str(model).strip("<>")
+    if not is_network_name(str(model)):
+        return Path(model).name
+    networks = embedded_networks()
+    if str(model) in DEFAULT_NAMES and len(networks) == 1:
         return "embedded network"
-    return str(model).strip("<>") if model in STUBS else Path(model).name
+    taken = find_network(str(model), wanted)
+    return "embedded network " + next(name for name, path in networks.items() if path == taken).strip("<>")
 
 
-def embedded_network() -> Path:
+def embedded_networks() -> dict[str, Path]:
+    """The networks that come with the package, by name: a residual one in ONNX and, if there is one, a sparse one.
+
+    The name is the first word after ``fukayomi-`` in the file's: ``fukayomi-5x64.onnx`` is ``<5x64>``,
+    ``fukayomi-sparse-384x384.sparse`` is ``<sparse>``.
+
+    Raises:
+        EvaluatorError: The package does not hold one in ONNX, or holds several of a family.
+    """
+    from fukayomi.engine.evaluators.backends.network_file import INT8_SUFFIX, SPARSE_SUFFIX
+
+    residual = sorted(path for path in NETWORKS.glob("*.onnx") if not path.name.endswith(INT8_SUFFIX))
+    sparse = sorted(NETWORKS.glob(f"*{SPARSE_SUFFIX}"))
+    if len(residual) != 1 or len(sparse) > 1:
+        found = ", ".join(path.name for path in (*residual, *sparse)) or "none"
+        raise EvaluatorError(
+            f"{NETWORKS} must hold one network in ONNX, and at most one {SPARSE_SUFFIX} file; found {found}: name a "
+            "network's file"
+        )
+    return {f"<{path.stem.split('-')[1]}>": path for path in (*residual, *sparse)}
+
+
+def embedded_network(wanted: Plan | None = None) -> Path:
     """The network that comes with the package.
 
-    Raises:
-        EvaluatorError: The package holds no network, or several.
-    """
-    from fukayomi.engine.evaluators.backends.network_file import INT8_SUFFIX
-
-    networks = sorted(path for path in NETWORKS.glob("*.onnx") if not path.name.endswith(INT8_SUFFIX))
-    if len(networks) != 1:
-        found = ", ".join(path.name for path in networks) or "none"
-        raise EvaluatorError(f"{NETWORKS} must hold exactly one network, found {found}: name an ONNX file")
-    return networks[0]
-
-
-def find_network(model: str) -> Path:
-    """The file that the option DNN_Model names: the embedded network, or a path.
+    Args:
+        wanted: How it is to be run. None: the residual one, which can be trained further and which every backend runs.
+            Otherwise the sparse one, if there is one and it runs so: in integers on a CPU, where there is no GPU that
+            runs the residual one.
 
     Raises:
-        EvaluatorError: There is no such file, or it is a checkpoint.
+        EvaluatorError: As `embedded_networks`.
     """
-    if model in ("", INTERNAL_NETWORK, EMBEDDED):
-        return embedded_network()
+    residual, *sparse = embedded_networks().values()
+    if not sparse or wanted is None or wanted.precision not in ("auto", "int8"):
+        return residual
+    if wanted.backend == "auto":
+        from fukayomi.engine.choice import has_gpu
+        from fukayomi.engine.evaluators.backends.network_file import NetworkFile
+
+        return residual if has_gpu(NetworkFile(residual)) else sparse[0]
+    return sparse[0] if wanted.backend == "native" else residual
+
+
+def find_network(model: str, wanted: Plan | None = None) -> Path:
+    """The file that the option DNN_Model names: a path, or an embedded network.
+
+    Args:
+        model: A path; "embedded", "<internal>" or "": the embedded network that is taken unasked; "<5x64>": the one of
+            this name (`embedded_networks`).
+        wanted: How it is to be run, on which the network that is taken unasked depends (`embedded_network`).
+
+    Raises:
+        EvaluatorError: There is no such file or name.
+    """
+    if model in DEFAULT_NAMES:
+        return embedded_network(wanted)
+    if is_network_name(model):
+        networks = embedded_networks()
+        if model not in networks:
+            raise EvaluatorError(f"no embedded network {model}; there are {', '.join((INTERNAL_NETWORK, *networks))}")
+        return networks[model]
     try:
         path = Path(model).expanduser()
         full, is_file = path.absolute(), path.is_file()
@@ -218,7 +273,9 @@ def find_network(model: str) -> Path:
 
 
 def take_suggestions(options: Options[UsiSettings]) -> list[str]:
-    """Set the options that the file beside the network suggests (``network.onnx.ini``), except those the user has set.
+    """Set the options that the file beside the network suggests, except those the user has set.
+
+    The file of ``network.onnx`` is ``network.onnx.ini``, that of ``network.sparse`` is ``network.sparse.ini``.
 
     Returns:
         The problems of that file: lines that cannot be read, options that do not exist.
@@ -229,7 +286,7 @@ def take_suggestions(options: Options[UsiSettings]) -> list[str]:
     suggestions: list[Suggestion] = []
     problems: list[str] = []
     if options.settings.model not in STUBS:
-        network = find_network(options.settings.model)
+        network = find_network(options.settings.model, options.settings.plan())
         path = network.with_name(network.name + ".ini")
         try:
             if path.is_file() and path.stat().st_size > SUGGESTIONS_BYTES:
@@ -252,7 +309,7 @@ def load_evaluators(settings: UsiSettings) -> "tuple[Evaluator, ...]":
     loaded: list[Evaluator] = []
     for device in devices:
         with _naming(device):
-            _look_for(device.model)
+            _look_for(device.model, device.plan)
     for device in devices:
         with _naming(device):
             loaded.append(_load(device.model, device.plan, len(devices)))
@@ -269,10 +326,10 @@ def _naming(device: Device) -> Generator[None]:
         raise EvaluatorError(f"{device.option} {shorten(device.model)}: {error}") from error
 
 
-def _look_for(model: "str | Path | Evaluator") -> None:
+def _look_for(model: "str | Path | Evaluator", wanted: Plan) -> None:
     """Fail if the network's file is missing: measuring the others before takes many seconds."""
     if isinstance(model, str | Path) and model not in STUBS:
-        find_network(str(model))
+        find_network(str(model), wanted)
 
 
 def _load(model: "str | Path | Evaluator", plan: Plan, devices: int) -> "Evaluator":
@@ -287,7 +344,7 @@ def _load(model: "str | Path | Evaluator", plan: Plan, devices: int) -> "Evaluat
     from fukayomi.engine.choice import divided, load
     from fukayomi.engine.evaluators.backends.network_file import NetworkFile
 
-    network = NetworkFile(find_network(str(model)))
+    network = NetworkFile(find_network(str(model), plan))
     return load(network, plan if devices == 1 else divided(network, plan, devices))
 
 

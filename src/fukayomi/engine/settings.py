@@ -14,6 +14,8 @@ from fukayomi.shogi import BLACK, Color
 from fukayomi.usi.options import Options, Suggestion, check, combo, filename, spin, string
 
 INTERNAL_NETWORK, EMBEDDED = "<internal>", "embedded"
+DEFAULT_NAMES = ("", INTERNAL_NETWORK, EMBEDDED)
+"""Names of the embedded network that is taken unasked."""
 """Names of the network that comes with the package; the second needs no quotes in a shell."""
 ANALYSIS_NODES = 800
 ANALYSIS_TIME_MS = 350
@@ -46,6 +48,11 @@ NARROW_SHARE = 0.1
 """Least share of a move with NarrowBook, as in YaneuraOu."""
 
 
+def is_network_name(model: str) -> bool:
+    """Whether what names a network is no file: an embedded one, or an evaluator for tests."""
+    return model in DEFAULT_NAMES or (model.startswith("<") and model.endswith(">"))
+
+
 @dataclass(frozen=True, slots=True)
 class Device:
     """A network and how it is run."""
@@ -69,7 +76,8 @@ class UsiSettings:
 
     # The network.
     model: str = filename("DNN_Model", INTERNAL_NETWORK)
-    """ONNX file; "<internal>" is the embedded network, "<hash>" and "<uniform>" are evaluators for tests."""
+    """File in ONNX or of a sparse network; "<internal>" is the embedded network, "<5x64>" the one of this name,
+    "<hash>" and "<uniform>" are evaluators for tests."""
     provider: str = combo("DNN_Provider", "auto", ("auto", *BACKENDS))
     """Library and device that run the network; "auto": measured when the network is first loaded."""
     precision: str = combo("DNN_Precision", "auto", ("auto", *PRECISIONS))

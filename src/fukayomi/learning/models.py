@@ -20,9 +20,9 @@ from fukayomi.engine.evaluators.backends.machine import usable_cpus
 from fukayomi.engine.evaluators.backends.network_file import NetworkFile
 from fukayomi.engine.evaluators.backends.onnx_model import OnnxModel
 from fukayomi.engine.evaluators.probes import probe_positions
-from fukayomi.engine.network import embedded_network
+from fukayomi.engine.network import find_network
 from fukayomi.engine.sampling import sample_positions
-from fukayomi.engine.settings import EMBEDDED, INTERNAL_NETWORK
+from fukayomi.engine.settings import is_network_name
 from fukayomi.files.atomic import replace_file
 from fukayomi.files.inputs import problem_of
 from fukayomi.files.sparse_network import SUFFIX as SPARSE_SUFFIX
@@ -87,8 +87,8 @@ def load_network(path: Path | str, *, activation: Activation | None = None) -> A
 
     Args:
         path: By its name, a parameter file (.safetensors), a file of dlshogi (.npz, .pth), an ONNX file that
-            `export_network` wrote, a sparse network's file (.sparse), or else a checkpoint. "embedded": the network
-            that comes with the package.
+            `export_network` wrote, a sparse network's file (.sparse), or else a checkpoint. "embedded": the
+            residual network that comes with the package, on every computer; "<5x64>": the one of this name.
         activation: Activation of a network of dlshogi whose file does not say it (`fukayomi.nn.load_dlshogi`).
 
     Raises:
@@ -147,7 +147,10 @@ def load_model(path: Path | str) -> nn.Module:
 
 def _named(path: Path | str) -> Path:
     """The file of that name."""
-    return embedded_network() if str(path) in (EMBEDDED, INTERNAL_NETWORK) else Path(path)
+    try:
+        return find_network(str(path)) if is_network_name(str(path)) else Path(path)
+    except EvaluatorError as error:
+        raise ModelFileError(str(error)) from error
 
 
 def export_network(network: AnyNetwork, path: Path | str, *, half: bool = False) -> Agreement | None:

@@ -20,9 +20,8 @@ import numpy as np
 
 from fukayomi._native import FinishedGame, GameReason, SelfplayPlayer, SelfplayPool
 from fukayomi.book import Book
-from fukayomi.engine.evaluators.backends.network_file import NetworkFile
 from fukayomi.engine.evaluators.network_evaluator import NetworkEvaluator
-from fukayomi.engine.network import STUBS, Network, find_network
+from fukayomi.engine.network import STUBS, Network
 from fukayomi.files.lock import FolderLock
 from fukayomi.interruption import StopRequest
 from fukayomi.listener import Listener
@@ -146,7 +145,7 @@ def generate(
         _locked(folder, name),  # last: a network that cannot be loaded leaves no folder
     ):
         values = _values(settings, opponents, openings, None if book is None else (Path(book), book_plies))
-        sha256 = network_sha256(network)
+        sha256 = _network_sha256(network, opened)
         worker = Worker(name, seed, sha256, values, settings.chunk_games, _is_split(opponents), *_computed(opened))
         store = ChunkStore(folder, worker, first_game, None if games is None else first_game + games)
         begins = openings or Openings()
@@ -197,13 +196,11 @@ def _values(
     return values
 
 
-def network_sha256(network: str | Path | Network) -> str:
-    """The SHA-256 of a network's file; of its identity if it has none."""
-    if isinstance(network, Network):
-        return network.sha256 or hashlib.sha256(network.identity.encode()).hexdigest()
+def _network_sha256(network: str | Path | Network, opened: Network) -> str:
+    """The SHA-256 of a network's file; of its name or identity if it has none."""
     if str(network) in STUBS:
         return hashlib.sha256(str(network).encode()).hexdigest()
-    return NetworkFile(find_network(str(network))).sha256
+    return opened.sha256 or hashlib.sha256(opened.identity.encode()).hexdigest()
 
 
 def _computed(network: Network) -> tuple[str, str]:

@@ -26,7 +26,7 @@ from fukayomi.arena.game.time_control import TimeControl
 from fukayomi.arena.game.usi_player import UsiPlayer
 from fukayomi.arena.match.configuration import read_configuration
 from fukayomi.engine.network import Network
-from fukayomi.engine.settings import EMBEDDED
+from fukayomi.engine.settings import is_network_name
 from fukayomi.files.problems import first_problem
 from fukayomi.selfplay.journal import GameSummary
 from fukayomi.shogi import Move, Position
@@ -68,7 +68,7 @@ class LeagueNetwork(StrictModel):
 
     name: Annotated[str, Field(min_length=1, max_length=64)]
     file: Path
-    """Its file; "embedded": the network that comes with the package."""
+    """Its file; "embedded": a network that comes with the package, "<5x64>": the one of this name."""
     weight: Weight = 1.0
     """How often it plays, beside the weights of the other opponents."""
     games: Annotated[int, Field(ge=0, le=1_000_000_000)] = 0
@@ -161,7 +161,7 @@ class LeagueSettings(LeagueRules):
         found = read_configuration(path)
         try:
             for network in found.get("network", []):
-                if network["file"] != EMBEDDED:
+                if not is_network_name(network["file"]):
                     network["file"] = path.parent.absolute() / network["file"]
             return cls.model_validate(found)
         except ValidationError as error:

@@ -23,7 +23,7 @@ BATCH = 8
 """Positions per batch of a core."""
 
 Files = Annotated[
-    list[str], typer.Argument(metavar="NETWORK...", help="Two ONNX files or more; embedded: that of the package.")
+    list[str], typer.Argument(metavar="NETWORK...", help="Two networks or more: files, or embedded ones by name.")
 ]
 Out = Annotated[Path, typer.Option(metavar="DIR", help="Folder of the match: database, records, PGN.")]
 
@@ -69,7 +69,10 @@ class NetworkDevices:
     PANEL: ClassVar = "Network"
 
     device: Annotated[
-        str, typer.Option(help="Library and device: native (residual networks), cpu (all), openvino, cuda, tensorrt.")
+        str,
+        typer.Option(
+            help="Library and device: native (residual and sparse), cpu (all in ONNX), openvino, cuda, tensorrt."
+        ),
     ] = "native"
     precision: Annotated[str, typer.Option(help="auto, fp32, fp16, bf16, int16 or int8.")] = "auto"
     parallel: Annotated[int, typer.Option(help="Games at once.", show_default="enough to fill the batches", min=0)] = 0

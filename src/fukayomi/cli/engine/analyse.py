@@ -13,7 +13,7 @@ import typer
 
 from fukayomi._native import MAX_MOVES
 from fukayomi.cli.common.errors import INTERRUPTED, fail
-from fukayomi.cli.common.options import parse_time
+from fukayomi.cli.common.options import Model, parse_time
 from fukayomi.cli.common.text import json_text
 from fukayomi.engine.settings import ANALYSIS_CANDIDATES, ANALYSIS_NODES, ANALYSIS_TIME_MS
 
@@ -31,10 +31,7 @@ class SearchOptions:
 
     PANEL: ClassVar = "Search"
 
-    model: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE.onnx", help="Network.", show_default="the embedded network"),
-    ] = None
+    model: Model = None
     nodes: Annotated[
         int | None,
         typer.Option(

@@ -10,7 +10,7 @@ import typer
 
 from fukayomi._native import HashEvaluator, Search, SearchParams, UniformEvaluator
 from fukayomi.cli.common.errors import fail
-from fukayomi.cli.common.options import AsJson, is_subcommand
+from fukayomi.cli.common.options import NETWORK_HELP, AsJson, is_subcommand
 from fukayomi.cli.common.text import json_text
 from fukayomi.shogi import START_SFEN, InvalidSfenError, Position
 
@@ -163,8 +163,8 @@ class BenchOptions:
     model: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE.onnx",
-            help="Network; implies --evaluator network.",
+            metavar="NETWORK",
+            help=f"{NETWORK_HELP} Implies --evaluator network.",
             show_default="with --evaluator network, the embedded network",
         ),
     ] = None

@@ -13,7 +13,7 @@ import typer
 from fukayomi.cli.common.errors import INTERRUPTED, fail
 from fukayomi.cli.common.options import AsJson, check_target
 from fukayomi.cli.common.text import json_text
-from fukayomi.engine.settings import EMBEDDED
+from fukayomi.engine.settings import EMBEDDED, is_network_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,7 +36,7 @@ class SubjectOptions:
     model: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="FILE.onnx",
+            metavar="NETWORK",
             help=f"A network; repeat for several. {EMBEDDED} is the embedded one.",
             show_default=f"without --engine, {EMBEDDED}",
         ),
@@ -145,7 +145,7 @@ def _subjects(options: SubjectOptions, stack: ExitStack) -> "list[Subject]":
     found: list[Subject] = []
     for model in options.model or ([] if options.engine else [EMBEDDED]):
         network = stack.enter_context(Network(model, cache_mb=0))
-        found.append(NetworkSubject(model if model in (EMBEDDED, *STUBS) else Path(model).name, network))
+        found.append(NetworkSubject(model if is_network_name(model) else Path(model).name, network))
     commands = dict(split_option("--engine", text, "=", "NAME=COMMAND") for text in options.engine or [])
     given: dict[str, dict[str, str | int | bool]] = {name: {} for name in commands}
     for text in options.option or []:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fukayomi.cli.common.errors import fail
-from fukayomi.cli.common.options import AsJson
+from fukayomi.cli.common.options import NETWORK_HELP, AsJson
 from fukayomi.cli.common.text import json_text, printable
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ class DoctorOptions:
     """The network."""
 
     network: Annotated[
-        Path | None, typer.Argument(metavar="NETWORK", help="Network.", show_default="the embedded network")
+        Path | None, typer.Argument(metavar="NETWORK", help=NETWORK_HELP, show_default="the embedded network")
     ] = None
     as_json: AsJson = False
 

@@ -1,12 +1,12 @@
 """``fukayomi serve``: the analysis service, JSON lines on standard input and output."""
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from fukayomi.cli.common.errors import INTERRUPTED, exit_at_sigterm
+from fukayomi.cli.common.options import Model
 from fukayomi.cli.common.streams import open_streams
 
 
@@ -14,10 +14,7 @@ from fukayomi.cli.common.streams import open_streams
 class ServeOptions:
     """What searches, and with how much memory."""
 
-    model: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE.onnx", help="Network.", show_default="the embedded network"),
-    ] = None
+    model: Model = None
     memory_mb: Annotated[
         int | None,
         typer.Option(

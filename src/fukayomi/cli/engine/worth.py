@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fukayomi.cli.common.errors import USAGE, fail, user_errors
-from fukayomi.cli.common.options import AsJson, check_target
+from fukayomi.cli.common.options import AsJson, Model, check_target
 from fukayomi.cli.common.text import json_text
 from fukayomi.cli.engine.given_positions import position_at, records_of
 from fukayomi.shogi import Position
@@ -72,10 +72,7 @@ class WorthOptions:
     ] = None
     flip: Annotated[bool, typer.Option("--flip", help="Draw White at the bottom.")] = False
     as_json: AsJson = False
-    model: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE.onnx", help="Network.", show_default="the embedded network"),
-    ] = None
+    model: Model = None
     evaluator: Annotated[
         str, typer.Option(hidden=True, help="Values without a network, for tests: hash or uniform.")
     ] = ""

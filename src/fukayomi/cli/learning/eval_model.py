@@ -13,7 +13,7 @@ from fukayomi.cli.common.options import AsJson, by_short_name, check_target
 from fukayomi.cli.common.progress import StageBars
 from fukayomi.cli.common.text import json_text, printable
 from fukayomi.cli.learning.target_options import Device, TargetOptions
-from fukayomi.engine.settings import EMBEDDED
+from fukayomi.engine.settings import is_network_name
 from fukayomi.learning.settings import CONFIDENCE, RESAMPLES
 
 if TYPE_CHECKING:
@@ -55,8 +55,9 @@ def eval_model(
         list[Path],
         typer.Argument(
             metavar="NETWORK... [TEST...]",
-            help="Networks: checkpoints, .safetensors and .onnx files, dlshogi's .npz and .pth; embedded is the "
-            "embedded one. Without --test, the files after them are one test set: hcpe, hcpe2, hcpe3, psv and avg.",
+            help="Networks: checkpoints, .safetensors, .sparse and .onnx files, dlshogi's .npz and .pth; embedded is "
+            "the embedded residual one. Without --test, the files after them are one test set: hcpe, hcpe2, hcpe3, "
+            "psv and avg.",
         ),
     ],
     targets: TargetOptions,
@@ -112,7 +113,7 @@ def _networks_and_tests(files: list[Path], tests: list[Path] | None) -> tuple[di
 
 
 def _is_network(path: Path) -> bool:
-    return path.suffix.lower() in NETWORK_SUFFIXES or str(path) == EMBEDDED
+    return path.suffix.lower() in NETWORK_SUFFIXES or is_network_name(str(path))
 
 
 def _named(paths: list[Path]) -> dict[str, Path]:

@@ -38,7 +38,7 @@ class EngineOptions:
     engine_dir: Annotated[Path | None, typer.Option(metavar="PATH", help="Working directory of the engine.")] = None
     network: Annotated[
         str | None,
-        typer.Option(metavar="FILE.onnx", help=f"A network for our own search; {EMBEDDED} is the embedded one."),
+        typer.Option(metavar="NETWORK", help=f"A network for our own search; {EMBEDDED} is the embedded one."),
     ] = None
     workers: Annotated[
         int | None,
@@ -179,7 +179,7 @@ def _opened(options: EngineOptions) -> "Generator[UsiEngine | Network]":
     from fukayomi.usi.engine import UsiEngine
 
     if bool(options.engine) == bool(options.network):
-        raise LabelError("give an engine (--engine COMMAND) or a network (--network FILE.onnx)")
+        raise LabelError("give an engine (--engine COMMAND) or a network (--network FILE)")
     if options.engine:
         given = dict(split_option("--option", text, "=", "KEY=VALUE") for text in options.option or [])
         yield UsiEngine(

@@ -54,12 +54,12 @@ class NetworkOptions:
     PANEL: ClassVar = "Networks"
 
     network: Annotated[
-        str, typer.Option(metavar="FILE.onnx", help=f"The network that searches; {EMBEDDED} is the embedded one.")
+        str, typer.Option(metavar="NETWORK", help=f"The network that searches; {EMBEDDED} is the embedded one.")
     ] = EMBEDDED
     teacher: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="FILE.onnx",
+            metavar="NETWORK",
             help="A network whose policy and value become the labels; of several the mean.",
             show_default="the network that searches",
         ),

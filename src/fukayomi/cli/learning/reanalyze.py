@@ -100,7 +100,7 @@ def reanalyze(
         list[Path], typer.Argument(metavar="GAMES.hcpe3...", help="Games in hcpe3, or folders. Layers are passed over.")
     ],
     network: Annotated[
-        str, typer.Option(metavar="FILE.onnx", help=f"The newer network; {EMBEDDED} is the embedded one.")
+        str, typer.Option(metavar="NETWORK", help=f"The newer network; {EMBEDDED} is the embedded one.")
     ],
     search: SearchOptions,
     selection: SelectionOptions,

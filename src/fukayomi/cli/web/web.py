@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar
 import typer
 
 from fukayomi.cli.common.errors import exit_at_sigterm, fail, user_errors
+from fukayomi.cli.common.options import Model
 from fukayomi.cli.common.text import json_text
 
 
@@ -40,10 +41,7 @@ class EngineOptions:
 
     PANEL: ClassVar = "Engine"
 
-    model: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE.onnx", help="Network.", show_default="the embedded network"),
-    ] = None
+    model: Model = None
     memory_mb: Annotated[
         int | None,
         typer.Option(

@@ -12,7 +12,7 @@ from fukayomi.engine.evaluators.backends.backend import BACKENDS, PRECISIONS, Ba
 from fukayomi.engine.evaluators.backends.machine import Machine, this_machine
 from fukayomi.engine.evaluators.backends.native import Native
 from fukayomi.engine.evaluators.backends.network_file import NetworkFile, int8_path
-from fukayomi.engine.network import embedded_network, find_network
+from fukayomi.engine.network import find_network
 from fukayomi.engine.remembered import remember
 from fukayomi.listener import SILENT, Listener
 from fukayomi.tabular import Tabular
@@ -97,7 +97,7 @@ def diagnose(model: Path | str | None = None, *, listener: Listener = SILENT) ->
     Raises:
         EvaluatorError: There is no such file.
     """
-    network = NetworkFile(embedded_network() if model is None else find_network(str(model)))
+    network = NetworkFile(find_network("" if model is None else str(model), Plan()))
     backends = [get_backend(name) for name in BACKENDS]
     problems = {backend.name: backend.problem() for backend in backends}
     candidates = [
@@ -179,7 +179,7 @@ def missing_int8(diagnosis: Diagnosis) -> str | None:
     """How to get the int8 file of a network that runs, if there is none; it would be the fastest on most CPUs."""
     path = Path(diagnosis.network)
     made = int8_path(path)
-    if not diagnosis.is_usable or diagnosis.int8 is not None or path in (made, path.with_suffix(".safetensors")):
+    if not diagnosis.is_usable or diagnosis.int8 is not None or path == made or not NetworkFile(path).is_onnx:
         return None
     reason = "was made from another file" if made.is_file() else "is missing"
     return f"{made.name} {reason}: fukayomi export --int8 makes it"

@@ -24,7 +24,7 @@ import tomli_w
 from pydantic import TypeAdapter, ValidationError
 
 from fukayomi._native import EVAL_SCALE
-from fukayomi.engine.settings import EMBEDDED, INTERNAL_NETWORK
+from fukayomi.engine.settings import is_network_name
 from fukayomi.files.settings import read_toml
 from fukayomi.learning.data.dataset import Dataset
 from fukayomi.learning.settings import (
@@ -82,8 +82,6 @@ WEIGHTS = (1e-6, 1e6)
 """Smallest and largest weight of a file."""
 NETWORK_FILES = ("initial", "teacher")
 """Settings of a run that are files of networks."""
-EMBEDDED_NAMES = (EMBEDDED, INTERNAL_NETWORK)
-"""Values of these that are no files."""
 
 
 @dataclass(frozen=True)
@@ -167,7 +165,7 @@ def read_configuration(path: Path) -> dict[str, Any]:
     run: Any = found.get("run")
     if isinstance(run, dict):
         for name in NETWORK_FILES:
-            if isinstance(file := cast("dict[str, Any]", run).get(name), str) and file not in EMBEDDED_NAMES:
+            if isinstance(file := cast("dict[str, Any]", run).get(name), str) and not is_network_name(file):
                 run[name] = str(path.parent.absolute() / file)
     return found
 
@@ -239,7 +237,7 @@ def resolved(
 
 
 def _full(network: str) -> str:
-    return network if network in EMBEDDED_NAMES else str(Path(network).absolute())
+    return network if is_network_name(network) else str(Path(network).absolute())
 
 
 def split_weight(text: str) -> tuple[Path, float]:
