@@ -87,9 +87,8 @@ def export_int8(
         source = network
         if network.suffix.lower() != ".onnx":
             source = Path(folder, "float32.onnx")
-            export_onnx(
-                residual(load_network(network, activation=activation), network, "be computed in int8 by ONNX"), source
-            )
+            purpose = "have an ONNX file in int8 (its own, .sparse, is in integers)"
+            export_onnx(residual(load_network(network, activation=activation), network, purpose), source)
         try:
             reference = _evaluator(source)
             if not calibration:

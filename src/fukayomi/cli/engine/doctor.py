@@ -59,6 +59,7 @@ def print_diagnosis(diagnosis: "Diagnosis") -> None:
 
     from fukayomi.cli.common.tables import number_table
     from fukayomi.engine.measuring.doctor import missing_int8
+    from fukayomi.engine.network import embedded_networks
     from fukayomi.tabular import counted
 
     machine, plan = diagnosis.machine, diagnosis.plan
@@ -66,6 +67,10 @@ def print_diagnosis(diagnosis: "Diagnosis") -> None:
     _say("GPU", ", ".join(machine.gpus) or "none found")
     _say("Libraries", ", ".join(f"{name} {version}" for name, version in diagnosis.libraries.items()))
     _say("Network", diagnosis.network)
+    embedded = embedded_networks()
+    if Path(diagnosis.network) in embedded.values():
+        for name in (name for name, path in embedded.items() if path != Path(diagnosis.network)):
+            _say("Embedded", f"another one is {name}: fukayomi doctor '{name}'")
     table = number_table("backend", "precision", "positions/s", "x cpu fp32", "same best move", "value error")
     table.columns[1].justify = "left"
     for row in diagnosis.backends:

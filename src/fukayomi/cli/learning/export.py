@@ -45,20 +45,22 @@ def export(
     network: Annotated[
         Path,
         typer.Argument(
-            help="A checkpoint of `fukayomi train`, a .safetensors file, dlshogi's .npz or .pth, or an .onnx file: any "
-            "with --int8, else one of fukayomi export without Transformers, large kernels and squeeze-excitation."
+            help="A checkpoint of `fukayomi train`, a .safetensors file, dlshogi's .npz or .pth, a .sparse file, or an "
+            ".onnx file: any with --int8, else one of fukayomi export without Transformers, large kernels and "
+            "squeeze-excitation."
         ),
     ],
     out: Annotated[
         Path,
         typer.Argument(
-            metavar="OUT.onnx",
-            help="File to write; with a name in .safetensors, or dlshogi's .npz or .pth, the parameters alone.",
+            metavar="OUT",
+            help="File to write: .onnx; .sparse of a sparse network; with a name in .safetensors, or dlshogi's .npz or "
+            ".pth, the parameters alone.",
         ),
     ],
     options: ExportOptions,
 ) -> None:
-    """Export a network as one ONNX file for any engine that plays dlshogi's networks.
+    """Export a network as a file that engines play: ONNX for any engine with dlshogi's networks, .sparse for ours.
 
     Example: fukayomi export run/checkpoint.pt network.onnx
 
@@ -77,11 +79,12 @@ def export(
     with user_errors():
         if out.suffix not in (".onnx", ".safetensors", ".npz", ".pth", ".sparse"):
             raise typer.BadParameter(
-                f"{out}: the name must end in .onnx, .safetensors, .npz, .pth or .sparse", param_hint="OUT.onnx"
+                f"{out}: the name must end in .onnx, .safetensors, .npz, .pth or .sparse", param_hint="OUT"
             )
         if (options.half or options.int8) and out.suffix != ".onnx":
+            integers = "; a .sparse file is in integers as it is" if out.suffix == ".sparse" else ""
             raise typer.BadParameter(
-                f"only ONNX files can be {'int8' if options.int8 else 'stored as float16'}",
+                f"only ONNX files can be {'int8' if options.int8 else 'stored as float16'}{integers}",
                 param_hint="--int8" if options.int8 else "--half",
             )
         if options.half and options.int8:
