@@ -65,7 +65,7 @@ def test_games_that_were_resigned_or_lost(shared_data: Path) -> None:
     with (shared_data / "outside-3" / "repetition.tsv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file, delimiter="\t"))
     assert len(rows) == 3
-    with Engine() as engine:
+    with Engine("<5x64>") as engine:
         for row in rows:
             found = engine.search(position(row["position"]), nodes=500)
             engine.new_game()

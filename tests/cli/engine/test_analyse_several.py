@@ -21,7 +21,7 @@ from patience import until
 from fukayomi.engine.analysis.game_analysis import GameAnalysis
 from fukayomi.engine.engine import Engine
 from fukayomi.engine.evaluators.protocol import Slot
-from fukayomi.engine.evaluators.stubs import StubEvaluator
+from fukayomi.engine.evaluators.stubs import CoreStubEvaluator, StubEvaluator
 from fukayomi.engine.search import SearchResult
 from fukayomi.shogi import Position
 from fukayomi.shogi.formats import read_record, write_kif
@@ -239,6 +239,7 @@ def test_games_share_batches(games: Path, monkeypatch: pytest.MonkeyPatch) -> No
         return search(self, position, **limits)
 
     monkeypatch.setattr(StubEvaluator, "run", noted)
+    monkeypatch.delattr(CoreStubEvaluator, "core")  # without which no batch runs unseen
     with monkeypatch.context() as patch:
         patch.setattr(Engine, "search", together)
         assert run(games, *FAST, "--json").exit_code == 0
