@@ -17,7 +17,7 @@ def test_each_position_is_searched() -> None:
         speed = measure_speed(
             network, POSITIONS, nodes=30, seconds=0.05, listener=Calling(lambda *step: heard.append(step))
         )
-    assert (speed.network, speed.identity, speed.batch_size, speed.slots) == ("StubEvaluator", "hash-0", 4, 1)
+    assert (speed.network, speed.identity, speed.batch_size, speed.slots) == ("CoreStubEvaluator", "hash-0", 4, 1)
     assert [(search.position, search.nodes) for search in speed.searches] == [("start", 30), ("open", 30)]
     assert speed.to_polars().columns == ["position", "nodes", "evaluations", "seconds", "nodes_per_s"]
     assert speed.evaluations_per_s > 0
