@@ -12,6 +12,7 @@ from playwright.sync_api import Page, expect
 from web_board import PHONE, move, remembering
 
 from fukayomi.engine.evaluators import EvaluatorError
+from fukayomi.engine.evaluators.stubs import CoreStubEvaluator
 from fukayomi.web import WebServer, WebSettings
 
 expect.set_options(timeout=1000 * PATIENCE_S)
@@ -184,6 +185,7 @@ def test_page_finds_a_server_that_was_killed_and_is_back(open_page: OpenPage, pr
 def test_engine_that_fails_is_told_and_works_again_when_it_can(
     open_page: OpenPage, serve: Callable[..., WebServer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.delattr(CoreStubEvaluator, "core")  # without which no batch runs unseen
     server = serve()
     page = open_page(server=server, **limited(server))
     state(page, "limit")

@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from typing import Any
 
 import pytest
+import sparse_files
 from patience import until
 from web_client import open_socket, receive, send
 
@@ -204,6 +205,18 @@ def test_mated_position_has_no_lines(server: WebServer) -> None:
         send(socket, type="analyse", id=1, sfen="4k4/4G4/4P4/9/9/9/9/9/4K4 w - 1", limit=None)
         ended = end(socket)
     assert (ended["reason"], ended["text"]) == ("limit", "mate")
+
+
+def test_a_sparse_network_is_loaded_and_searches(serve, tmp_path) -> None:
+    model = sparse_files.write(tmp_path, sparse_files.SMALL).path
+    server = serve(evaluator="", model=model, options=(("MultiPV", "2"),))
+    with open_socket(server) as socket:
+        until(lambda: receive(socket, "state")["state"]["network"]["state"] == "ready")
+        send(socket, type="analyse", id=1, moves=["7g7f"], multipv=2, limit=SMALL)
+        reports, ended = reports_until_end(socket, 1)
+    assert ended["reason"] == "limit"
+    assert reports[-1]["nodes"] >= 300
+    assert server.state.network.wait().name == "network.sparse"
 
 
 def test_network_that_cannot_be_loaded_is_told(serve, tmp_path) -> None:

@@ -13,8 +13,8 @@ const DECLARATIONS = ["27", "27H", "24", "24H", "try", "none"];
 /** Clocks of the reader: main time, byoyomi and increment in seconds. */
 const CLOCKS = {none: [0, 0, 0], "600": [600, 0, 0], "600b30": [600, 30, 0], "900b60": [900, 60, 0], b30: [0, 30, 0], "300i5": [300, 0, 5]};
 const ON_BOARD = "board";
-/** The network of the measurements, as the server calls it. */
-const MEASURED_NETWORK = "embedded network";
+/** The network of the measurements, as the server calls it alone and beside others. */
+const MEASURED_NETWORKS = ["embedded network", "embedded network 5x64"];
 
 /** @type {PlayedGame | null} */
 let played = null;
@@ -210,7 +210,7 @@ function question(page) {
 
 /** What is measured of this strength, and what is not. */
 function rating({t, state}, is) {
-  const isOther = state.network?.state === "ready" && state.network.name !== MEASURED_NETWORK, strength = strengthOf(is), near = strength === "time" ? nearest(is.timeMs) : strength === "clock" ? measured ?? [] : [];
+  const isOther = state.network?.state === "ready" && !MEASURED_NETWORKS.includes(state.network.name), strength = strengthOf(is), near = strength === "time" ? nearest(is.timeMs) : strength === "clock" ? measured ?? [] : [];
   const seconds = ms => ms / 1000;
   return html`<section class="card play-rating" aria-label=${t("play.rating")}>
     <h3>${t("play.rating")}</h3>
