@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import sparse_files
+from command_runs import run
 
 from fukayomi.engine import Engine, EvaluatorError, Network
 from fukayomi.engine import network as networks
@@ -119,6 +120,7 @@ def test_the_doctor_measures_the_one_that_is_taken(package: Path, monkeypatch: p
     monkeypatch.setattr(doctor, "SECONDS", 0.001)
     monkeypatch.setattr(doctor.choice, "MEASURE_S", 0.001)
     assert doctor.diagnose().network == str(package / "fukayomi-sparse-64x64.sparse")
+    assert "another one is <5x64>: fukayomi doctor '<5x64>'" in run("doctor")[1]
     assert doctor.diagnose("<5x64>").network == str(package / "fukayomi-5x64.onnx")
 
 

@@ -323,7 +323,7 @@ def test_a_run_begins_with_the_weights_of_the_embedded_network(
     small_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another one stands for it, which is smaller and faster to read."""
-    monkeypatch.setattr(models, "embedded_network", lambda: RunFolder(small_run).checkpoint(2))
+    monkeypatch.setattr(models, "find_network", lambda _: RunFolder(small_run).checkpoint(2))
 
     first = create_network(learn_run.small(learner={"initial": "embedded"}), RunFolder(tmp_path))
 
