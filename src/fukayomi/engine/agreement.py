@@ -44,7 +44,7 @@ def compare(evaluator: "Evaluator", reference: "Evaluator | Evaluation", positio
 
         >>> from fukayomi import Network, Position
         >>> from fukayomi.engine.agreement import compare
-        >>> with Network() as network, Network("<uniform>") as other:
+        >>> with Network("<5x64>") as network, Network("<uniform>") as other:
         ...     agreement = compare(other.evaluator, network.evaluator, [Position()])
         >>> agreement.kl > 1
         True
