@@ -17,6 +17,7 @@ from fukayomi.files.inputs import require_file
 from fukayomi.learning.data.dataset import kind_of_data
 from fukayomi.learning.training.configuration import split_weight
 from fukayomi.listener import SILENT, Listener
+from fukayomi.loop.families import odd_device
 from fukayomi.loop.settings import OPENINGS, LoopError, LoopSettings, PlaySettings, StrengthSettings
 from fukayomi.selfplay.openings import OpeningError, Openings, OpeningSet
 from fukayomi.usi.process import find_program
@@ -131,6 +132,10 @@ def _check_devices(settings: LoopSettings) -> None:
     from fukayomi.learning.devices import choose_device  # needs torch
 
     named = [("generator", settings.generator.device), *((table, play.device) for table, play in _matches(settings))]
+    learner = ("learner", settings.learner.device)
+    for table, device in (*named, learner):
+        if (reason := odd_device(settings.network, table, device)) is not None:
+            raise LoopError(f"{table}, device: {reason}")
     for table, device in named:
         if device not in ("auto", *BACKENDS):
             raise LoopError(f"{table}, device: there are auto, {', '.join(BACKENDS)}, not {device}")
