@@ -70,9 +70,9 @@ class GeneratorSettings(StrictModel):
     tensorrt, or auto. Only with native and cpu are the games the same in every run."""
     precision: Precision | None = None
     """What residual networks are computed in; sparse ones have integers of their own. fp32; or int16 with the device
-    native, on x86 CPUs with AVX2; or int8 with the device cpu or openvino. None: int16 where device is native, the CPU has AVX2 and there is no fleet;
-    int8 where device is cpu, the CPU has the instructions for it (VNNI) and each league.network its int8 file;
-    otherwise fp32. The run keeps it. GPUs choose by themselves."""
+    native, on x86 CPUs with AVX2; or int8 with the device cpu or openvino. None: int16 where device is native, the CPU
+    has AVX2 and there is no fleet; int8 where device is cpu, the CPU has the instructions for it (VNNI) and each
+    league.network its int8 file; otherwise fp32. The run keeps it. GPUs choose by themselves."""
     devices: Positive | None = None
     """Number of devices, with a thread each on a CPU; None: all cores of a CPU, or one device."""
     batch_size: Annotated[int, Field(ge=0, le=1024)] = 0

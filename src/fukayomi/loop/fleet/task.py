@@ -4,7 +4,7 @@
 |---|---|
 | `current.json` | number and hash of the newest task; all that workers read again and again, some 100 bytes |
 | `tasks/000012.json` | a task |
-| `networks/SHA256.onnx` | the networks (`.sparse`), and their int8 files; one that lies in the store stays where it is |
+| `networks/SHA256.onnx` | the networks (`.sparse`), and their int8 files; one in the store stays where it is |
 | `openings/SHA256.sfen` | where games begin: positions, or hcp |
 | `games/000012/NAME-SEED/NAME-000001.hcpe3` | the games that a worker played of a task, in chunks with sidecars |
 
