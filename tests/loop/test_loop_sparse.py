@@ -140,6 +140,33 @@ def test_other_devices_are_refused_before_the_run_begins(table: str, device: str
         check_inputs(learn_run.small(**changes, **{table: {"device": device}}))
 
 
+def test_so_they_are_for_sparse_networks_of_the_league_and_of_anchors(sparse_run: Path) -> None:
+    file = str(RunFolder(sparse_run).network(0, ".sparse"))
+    league = {"generator": {"device": "cpu"}, "league": {"network": [{"name": "main", "file": file}]}}
+    with pytest.raises(LoopError, match="league, network, main, file: sparse networks need native or auto, not cpu"):
+        check_inputs(learn_run.small(**league))
+    anchors = {"strength": {"device": "cpu", "anchor": [{"name": "fixed", "network": file}]}}
+    with pytest.raises(LoopError, match="strength, anchor, fixed: sparse networks need native or auto, not cpu"):
+        check_inputs(learn_run.small(**anchors))
+    on_native = learn_run.small(league=league["league"], strength={"anchor": anchors["strength"]["anchor"]})
+    check_inputs(on_native)
+
+
+@pytest.mark.timeout(120)
+def test_a_residual_network_meets_sparse_ones(sparse_run: Path, tmp_path: Path) -> None:
+    file = str(RunFolder(sparse_run).network(2, ".sparse"))
+    league = {"share": 1, "network": [{"name": "main", "file": file}]}
+    anchors = [{"name": "fixed", "network": file}]
+
+    more = {"training": {"batch": 8}, "strength": {"anchor": anchors}}
+
+    assert learn_run.run(tmp_path / "run", generations=1, league=league, **more).finished
+
+    (played,) = Journal(tmp_path / "run").all(Played)
+    assert sum(played.opponents["main"]) == played.games
+    assert any("-int8-native" in each for each in identities(tmp_path / "run" / "matches" / "strength-0001"))
+
+
 # ------------------------------------------------------------------------------ settings
 
 

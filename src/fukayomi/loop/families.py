@@ -1,4 +1,4 @@
-"""What depends on the family of a run's networks: the names of their files, and where they are computed."""
+"""What depends on the family of networks in a run: the names of their files, and where they are computed."""
 
 from pathlib import Path
 
@@ -10,38 +10,36 @@ SPARSE_DEVICES = ("native", "auto")
 """Devices that run sparse networks."""
 SPARSE_LEARNERS = ("cpu", "auto")
 """Devices that train them."""
+AnyNetwork = AnyConfig | Path | str
+"""A network by its shape or its file."""
 
 
-def suffix_of(config: AnyConfig) -> str:
-    """How the names of network files end in a run with such networks.
+def is_sparse(network: AnyNetwork) -> bool:
+    """Whether it is a sparse one; a file says so by its name."""
+    return str(network).endswith(SPARSE) if isinstance(network, Path | str) else isinstance(network, SparseConfig)
 
-    >>> suffix_of(SparseConfig())
-    '.sparse'
+
+def suffix_of(network: AnyNetwork) -> str:
+    """How the name of its file ends, or has to end: readers tell the family by it.
+
+    >>> suffix_of(SparseConfig()), suffix_of("a/b.sparse"), suffix_of("model")
+    ('.sparse', '.sparse', '.onnx')
     """
-    return SPARSE if isinstance(config, SparseConfig) else ONNX
+    return SPARSE if is_sparse(network) else ONNX
 
 
-def suffix_like(network: Path | str) -> str:
-    """How the name of a copy of a network's file has to end; readers tell a sparse network by it.
-
-    >>> suffix_like("a/b.sparse"), suffix_like("model")
-    ('.sparse', '.onnx')
-    """
-    return SPARSE if str(network).endswith(SPARSE) else ONNX
+def precision_of(network: AnyNetwork, precision: str) -> str:
+    """What it is computed in where residual networks are in a precision: a sparse one is integers of 8 bits."""
+    return "int8" if is_sparse(network) else precision
 
 
-def precision_of(config: AnyConfig, precision: str) -> str:
-    """What such networks are computed in where residual ones are in a precision: sparse ones are integers of 8 bits."""
-    return "int8" if isinstance(config, SparseConfig) else precision
-
-
-def odd_device(config: AnyConfig, table: str, device: str) -> str | None:
-    """Why a device cannot be that of a table of the settings; None: the family has no objection.
+def odd_device(network: AnyNetwork, table: str, device: str) -> str | None:
+    """Why a device in a table of the settings cannot be that of a network; None: the family has no objection.
 
     >>> odd_device(SparseConfig(), "gate", "cuda")
     'sparse networks need native or auto, not cuda'
     """
     allowed = SPARSE_LEARNERS if table == "learner" else SPARSE_DEVICES
-    if not isinstance(config, SparseConfig) or device in allowed:
+    if not is_sparse(network) or device in allowed:
         return None
     return f"sparse networks need {' or '.join(allowed)}, not {device}"

@@ -21,7 +21,7 @@ from fukayomi import __version__
 from fukayomi.engine.evaluators.backends.network_file import NetworkFile, int8_path
 from fukayomi.files.atomic import replace_file
 from fukayomi.files.problems import first_problem
-from fukayomi.loop.families import ONNX, suffix_like
+from fukayomi.loop.families import ONNX, suffix_of
 from fukayomi.loop.fleet.store import Store, StoreError
 from fukayomi.loop.settings import LoopError
 from fukayomi.selfplay.chunk import Sha256
@@ -77,7 +77,7 @@ class StoredNetwork(StoredFile):
     @property
     def local_name(self) -> str:
         """What a worker calls it."""
-        return f"{self.sha256}{suffix_like(self.name)}"
+        return f"{self.sha256}{suffix_of(self.name)}"
 
     def fetch(self, store: Store, folder: Path) -> None:
         """Write it to a folder of the worker, with its int8 file.
@@ -253,7 +253,7 @@ def _put_network(store: Store, network: Path, *, int8: bool) -> StoredNetwork:
     Raises:
         EvaluatorError: It has no int8 file, or that of another network.
     """
-    has_file = int8 and suffix_like(network) == ONNX
+    has_file = int8 and suffix_of(network) == ONNX
     beside = _put(store, NetworkFile(network).of("int8").path) if has_file else None
     return StoredNetwork(**dict(_put(store, network)), int8=beside)
 
@@ -264,7 +264,7 @@ def _put(store: Store, network: Path) -> StoredFile:
     sha256 = hashlib.sha256(data).hexdigest()
     if store.folder is not None and network.resolve().is_relative_to(store.folder.resolve()):
         return StoredFile(name=network.resolve().relative_to(store.folder.resolve()).as_posix(), sha256=sha256)
-    name = f"{NETWORKS}/{sha256}{suffix_like(network)}"
+    name = f"{NETWORKS}/{sha256}{suffix_of(network)}"
     if store.sizes(NETWORKS).get(name) != len(data):
         store.write(name, data)
     return StoredFile(name=name, sha256=sha256)
