@@ -1,6 +1,6 @@
 """Self-play: what of the network's own speed the games keep, how many there are an hour, and what a game costs.
 
-    python benchmarks/selfplay.py [--json] [--model FILE.onnx] [--shapes 10x192 20x256] [--games 64] [--playouts 800]
+    python benchmarks/selfplay.py [--json] [--model FILE ...] [--shapes 10x192 20x256] [--games 64] [--playouts 800]
         [--device auto] [--precision auto] [--batch 0] [--seconds 5] [--repeats 3] [--minutes 8]
         [--league "COMMAND" --league-ms 500 --league-share 0.125 --league-processes 1]
 
@@ -9,7 +9,10 @@ For each network and number of games at once (`--games 256 512 1024`), in turn i
 - `alone`: positions evaluated a second in full batches, without a search;
 - `selfplay`: positions evaluated a second in games, once all are under way; `share_of_evaluator` is the ratio, also by
   CPU time, which other programs disturb less (not for a GPU);
+- `cpu_us_a_leaf`: CPU time of the games for each position evaluated, the searches included;
 - `moves_per_hour`, `games_per_hour`: moves searched, and games of 100 moves.
+
+Several files after `--model` are measured one after another: 5x64 (`embedded`) and a sparse network, for example.
 
 `hash` compares the games with the engine's own search, as playouts per second of CPU time with the native hash
 evaluator: 64 games (16 fill a batch; the others wait for their turn) beside one tree after another, with the same
@@ -133,6 +136,7 @@ def measure(network: Network, games: int, given: argparse.Namespace) -> dict[str
     by_clock = [games_rate / alone_rate for (alone_rate, _), (games_rate, _) in pairs]
     by_cpu = [games_rate / alone_rate for (_, alone_rate), (_, games_rate) in pairs]
     rate, cost = statistics.median(games_rate for _, (games_rate, _) in pairs), played.evaluations_a_move
+    cpu_rate = statistics.median(games_rate for _, (_, games_rate) in pairs)
     return {
         "network": network.identity,
         "batch_size": network.evaluator.batch_size,
@@ -144,6 +148,7 @@ def measure(network: Network, games: int, given: argparse.Namespace) -> dict[str
         "share_of_evaluator": round(statistics.median(by_clock), 3),
         "share_of_evaluator_by_cpu": round(statistics.median(by_cpu), 3),
         "shares": [round(share, 3) for share in by_clock],
+        "cpu_us_a_leaf": round(1e6 / cpu_rate, 2),
         "moves_per_hour": None if cost is None else round(3600 * rate / cost),
         "games_per_hour": None if cost is None else round(3600 * rate / cost / GAME_MOVES),
     }
@@ -246,8 +251,9 @@ def networks(given: argparse.Namespace, folder: Path) -> Iterator[tuple[str, Net
     """The networks to measure, one at a time, by name."""
     options = {"device": given.device, "precision": given.precision, "batch_size": given.batch, "cache_mb": 0}
     if not given.shapes:
-        with Network(given.model, **options) as network:
-            yield network.name, network
+        for model in given.model:
+            with Network(model, **options) as network:
+                yield network.name, network
         return
     from gpu_play import make_network
 
@@ -259,7 +265,7 @@ def networks(given: argparse.Namespace, folder: Path) -> Iterator[tuple[str, Net
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument("--model", help="network; the embedded one by default")
+    parser.add_argument("--model", nargs="+", default=[None], metavar="FILE", help="networks; else the embedded one")
     parser.add_argument("--shapes", nargs="*", default=[], help="networks with random parameters, blocks x channels")
     parser.add_argument("--games", nargs="*", type=int, default=[64], help="games at once")
     parser.add_argument("--playouts", type=int, default=800)

@@ -109,6 +109,14 @@ INT8: dict[str, object] = {
 }
 """Changes for a run that computes in int8."""
 
+SPARSE: dict[str, object] = {
+    "network": {"name": "sparse-64x64"},
+    "training": {"lr": 0.002},
+    "league": {"share": 0.5, "past": 1},
+    "reanalysis": {"nodes": 4},
+}
+"""Changes for a run with a sparse network, a league of its past, and reanalysis."""
+
 
 def run(folder: Path, events: int = 0, step: str = "", delay_s: float = 0, **changes: object) -> LoopResult:
     """The small run, in a folder."""

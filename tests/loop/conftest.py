@@ -28,3 +28,11 @@ def int8_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("int8") / "run"
     assert learn_run.run(folder, **learn_run.INT8).finished
     return folder
+
+
+@pytest.fixture(scope="session")
+def sparse_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a run with a sparse network; tests only read it."""
+    folder = tmp_path_factory.mktemp("sparse") / "run"
+    assert learn_run.run(folder, **learn_run.SPARSE).finished
+    return folder

@@ -9,7 +9,20 @@ from places import BENCHMARKS
 
 
 def test_the_figures_of_self_play() -> None:
-    options = ("--model", "<hash>", "--games", "4", "8", "--playouts", "8", "--seconds", "0.2", "--repeats", "1")
+    options = (
+        "--model",
+        "<hash>",
+        "<uniform>",
+        "--games",
+        "4",
+        "8",
+        "--playouts",
+        "8",
+        "--seconds",
+        "0.2",
+        "--repeats",
+        "1",
+    )
     engine = Path(__file__).parents[1] / "helpers" / "random_engine.py"
     options += ("--league", f"{sys.executable} {engine}", "--league-ms", "10", "--league-share", "0.5")
     command = [sys.executable, str(BENCHMARKS / "selfplay.py"), "--json", *options]
@@ -17,8 +30,12 @@ def test_the_figures_of_self_play() -> None:
     assert run.returncode == 0, run.stderr
     found = json.loads(run.stdout)
     assert found["left_out"] == []
-    assert [network["games"] for network in found["networks"]] == [4, 8]
+    names = ["hash", "hash", "uniform", "uniform"]
+    assert [(network["name"], network["games"]) for network in found["networks"]] == list(
+        zip(names, [4, 8] * 2, strict=True)
+    )
     for network in found["networks"]:
+        assert network["cpu_us_a_leaf"] > 0
         assert network["share_of_evaluator"] > 0
         assert network["share_of_evaluator_by_cpu"] > 0
         assert network["moves_per_hour"] > 0

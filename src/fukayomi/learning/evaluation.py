@@ -18,6 +18,7 @@ from fukayomi.learning.settings import VAL_LAMBDA
 from fukayomi.listener import SILENT, Listener
 from fukayomi.nn.config import HeadName
 from fukayomi.nn.network import PolicyValueNetwork, evaluation_mode
+from fukayomi.nn.sparse import SparseNetwork
 
 EVALUATION_BATCH = 1024
 
@@ -93,6 +94,8 @@ def place_network(network: nn.Module | Path | str, device: str | torch.device | 
 
         network = load_model(network)
         device = "cpu" if isinstance(network, OnnxNetwork) else device or "auto"
+    if isinstance(network, SparseNetwork) and device == "auto":
+        device = "cpu"
     if device is None:
         parameter = next(network.parameters(), None)
         device = torch.device("cpu") if parameter is None else parameter.device

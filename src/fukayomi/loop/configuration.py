@@ -17,6 +17,7 @@ from fukayomi.learning.settings import TrainingError, TrainingSettings
 from fukayomi.learning.training.configuration import build_configuration, split_weight
 from fukayomi.loop.settings import LoopError, LoopSettings
 from fukayomi.nn.config import NetworkConfigError
+from fukayomi.nn.sparse_config import SparseConfig
 
 PRESETS = Path(__file__).parent / "presets"
 _TRAINING_TABLES = ("network", "training", "targets")
@@ -90,11 +91,13 @@ def build_settings(*layers: Mapping[str, Any]) -> LoopSettings:
         LoopError: A setting is unknown, of the wrong type, or out of range; the message names it.
     """
     merged: dict[str, Any] = {}
+    parts_of: list[dict[str, Any]] = [{"train": ["-"]}]
     for layer in (_BASE, *_with_presets(layers)):
         merged = _merged(merged, layer)
+        parts_of.append({name: layer[name] for name in _TRAINING_TABLES if name in layer})
     tables = {name: merged.pop(name, {}) for name in _TRAINING_TABLES}
     try:
-        parts = build_configuration({"train": ["-"], **tables})
+        parts = build_configuration(*parts_of)
         seed = merged.get("seed", LoopSettings.model_fields["seed"].default)
         training = replace(parts.training, seed=seed, epochs=None)  # a preset of training may have epochs
         settings = LoopSettings.model_validate(
@@ -204,6 +207,8 @@ def _plain(value: Any) -> Any:
     if isinstance(value, BaseModel):
         names = {name: field.alias or name for name, field in type(value).model_fields.items()}
         return _plain({names[name]: getattr(value, name) for name in names})
+    if isinstance(value, SparseConfig):
+        return value.as_dict()
     if isinstance(value, TimeControl):
         return value.text()
     if is_dataclass(value) and not isinstance(value, type):

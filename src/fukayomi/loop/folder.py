@@ -5,7 +5,7 @@
 | `run.toml` | the settings, with all defaults |
 | `journal.jsonl` | the steps that are done |
 | `games/` | chunks of games, with sidecars |
-| `networks/` | the networks, as ONNX, each with its int8 file if the run computes in int8 |
+| `networks/` | the networks, as ONNX, each with its int8 file if the run computes in int8; sparse ones as `.sparse` |
 | `learner/` | the checkpoint of the learner, and its curves |
 | `matches/` | the matches of the gate and of the measurements |
 | `log.jsonl`, `live.json` | when each step began and ended, and what happens now |
@@ -21,6 +21,7 @@ from fukayomi.engine.network import find_network
 from fukayomi.files.atomic import replace_file
 from fukayomi.files.lock import FolderLock, is_locked
 from fukayomi.loop.configuration import build_settings, differences, read_settings, settings_text
+from fukayomi.loop.families import ONNX
 from fukayomi.loop.ingest.manifest import Manifest
 from fukayomi.loop.journal import JOURNAL_NAME, Journal, KeptNetwork, network_name
 from fukayomi.loop.settings import DEVICES_OF, FleetSettings, LoopError, LoopSettings, Precision
@@ -54,9 +55,14 @@ class RunFolder:
         self.learner = self.path / "learner"
         self.matches = self.path / "matches"
 
-    def network(self, generation: int) -> Path:
-        """The ONNX file of a generation's network."""
-        return self.networks / f"{network_name(generation)}.onnx"
+    def network(self, generation: int, suffix: str = ONNX) -> Path:
+        """The file of a generation's network.
+
+        Args:
+            generation: The generation.
+            suffix: End of the file's name (`suffix_of`).
+        """
+        return self.networks / f"{network_name(generation)}{suffix}"
 
     def checkpoint(self, generation: int) -> Path:
         """The checkpoint from which a generation's network was exported."""

@@ -2,11 +2,12 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from contextlib import nullcontext
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Protocol
 
 from fukayomi.engine.evaluators.backends.machine import usable_cpus
+from fukayomi.engine.evaluators.backends.network_file import precision_for
 from fukayomi.engine.network import find_network
 from fukayomi.files.inputs import InputFileError
 from fukayomi.interruption import Stopped
@@ -71,7 +72,7 @@ class Generator(Protocol):
 
         Args:
             settings: How games are generated.
-            network: ONNX file of the network that plays.
+            network: File of the network that plays.
             out: Folder for the chunks.
             name: Name of the worker.
             seed: Random seed of the run.
@@ -127,16 +128,19 @@ def play_here(
         LoopError: The league cannot be played.
     """
     is_cpu = machine.device in REPRODUCIBLE_DEVICES
-    options: dict[str, Any] = {
-        "device": machine.device, "precision": machine.precision_on(machine.device), "batch_size": machine.batch_size,
-    }  # fmt: skip
+    precision = machine.precision_on(machine.device)
+    options: dict[str, Any] = {"device": machine.device, "batch_size": machine.batch_size}
     if is_cpu:
         options |= {"threads": 1, "batch_size": machine.batch_size or BATCH}
     devices = machine.devices or (usable_cpus() if is_cpu else 1)
     try:
-        with nullcontext() if league is None else League(league, seed, devices=devices, **options) as opponents:
+        with ExitStack() as stack:
+            opponents = league and stack.enter_context(
+                League(league, seed, devices=devices, precision=precision, **options)
+            )
             return generate(
                 settings, network, out, seed=seed, opponents=opponents, devices=devices, parallel=machine.parallel,
+                precision=precision_for(network, precision),
                 reproducible=machine.device in BATCH_DEPENDENT_DEVICES, **options, **others,
             )  # fmt: skip
     except LeagueError as error:

@@ -17,6 +17,7 @@ from fukayomi.files.inputs import require_file
 from fukayomi.learning.data.dataset import kind_of_data
 from fukayomi.learning.training.configuration import split_weight
 from fukayomi.listener import SILENT, Listener
+from fukayomi.loop.families import AnyNetwork, odd_device
 from fukayomi.loop.settings import OPENINGS, LoopError, LoopSettings, PlaySettings, StrengthSettings
 from fukayomi.selfplay.openings import OpeningError, Openings, OpeningSet
 from fukayomi.usi.process import find_program
@@ -76,11 +77,13 @@ def check_inputs(settings: LoopSettings, *, has_begun: bool = False, listener: L
         with _naming(f"strength, anchor, {anchor.name}"):
             if anchor.network is not None:
                 _look_for_network(anchor.network)
+                _refuse_odd_device(anchor.network, "strength", settings.strength.device)
             else:
                 _look_for_program(anchor.command or "")
     for network in settings.league.networks if settings.league else ():
         with _naming(f"league, network, {network.name}, file"):
             _look_for_network(str(network.file))
+            _refuse_odd_device(network.file, "generator", settings.generator.device)
     if settings.league and settings.fleet is None:  # those of a fleet are on other machines
         with _naming("league"):
             settings.league.check_programs()
@@ -131,6 +134,9 @@ def _check_devices(settings: LoopSettings) -> None:
     from fukayomi.learning.devices import choose_device  # needs torch
 
     named = [("generator", settings.generator.device), *((table, play.device) for table, play in _matches(settings))]
+    for table, device in (*named, ("learner", settings.learner.device)):
+        with _naming(f"{table}, device"):
+            _refuse_odd_device(settings.network, table, device)
     for table, device in named:
         if device not in ("auto", *BACKENDS):
             raise LoopError(f"{table}, device: there are auto, {', '.join(BACKENDS)}, not {device}")
@@ -154,6 +160,11 @@ def _naming(setting: str) -> Generator[None]:
 def _look_for_network(network: str) -> None:
     if network not in STUBS:
         require_file(find_network(network))
+
+
+def _refuse_odd_device(network: AnyNetwork, table: str, device: str) -> None:
+    if (reason := odd_device(network, table, device)) is not None:
+        raise LoopError(reason)
 
 
 def _look_for_program(command: str) -> None:

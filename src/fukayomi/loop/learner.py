@@ -23,22 +23,23 @@ from fukayomi.learning.evaluation import evaluate
 from fukayomi.learning.layers import LayerError
 from fukayomi.learning.listeners.json_lines import JsonLinesListener
 from fukayomi.learning.listeners.listener import TrainingListener, TrainingListeners
-from fukayomi.learning.models import export_network, load_network, residual
+from fukayomi.learning.models import export_network, load_network
 from fukayomi.learning.optimization.schedule import Schedule
 from fukayomi.learning.settings import TrainingError
 from fukayomi.learning.training.configuration import split_weight
 from fukayomi.learning.training.loop import train
+from fukayomi.learning.training.preparation import start_from
 from fukayomi.learning.training.run_folder import CHECKPOINT_NAME
 from fukayomi.learning.training.trainer import Trainer
 from fukayomi.listener import SILENT, Listener
+from fukayomi.loop.families import suffix_of
 from fukayomi.loop.folder import RunFolder, file_sha256
 from fukayomi.loop.journal import Journal, KeptNetwork, Trained
 from fukayomi.loop.reanalysis import layer_hashes, layer_of, restore_layers
 from fukayomi.loop.settings import LoopError, LoopSettings
 from fukayomi.loop.window import buy_steps, first_in_window, newest
-from fukayomi.nn.config import NetworkConfigError
-from fukayomi.nn.growth import embed_network
-from fukayomi.nn.network import PolicyValueNetwork
+from fukayomi.nn.parameters import make_network
+from fukayomi.nn.sparse_config import SparseConfig
 
 FEWEST_CALIBRATION_POSITIONS = 64
 """Fewer positions of games do not show what a network meets."""
@@ -74,22 +75,20 @@ def create_network(settings: LoopSettings, folder: RunFolder, listener: Listener
     """The first network of a run, and the checkpoint from which the learner goes on.
 
     Raises:
-        LoopError: The network of the initial weights cannot grow to this shape, or it cannot be computed in int8.
+        LoopError: The network of the initial weights cannot become one of this shape, or it cannot be computed in int8.
         CheckpointError, ParameterFileError: It cannot be read.
         ExportError: The network cannot be stored.
     """
     training = replace(settings.training, steps=1, epochs=None)
     torch.manual_seed(settings.seed)
-    network = PolicyValueNetwork(settings.network)
+    network = make_network(settings.network)
     if (initial := settings.learner.initial) is not None:
-        given = load_network(initial)
         try:
-            embed_network(residual(given, initial, "begin a run of self-play"), network)
-        except NetworkConfigError as error:
-            raise LoopError(
-                f"learner, initial: {initial} is {given.config}, and the table network is {settings.network}: {error}"
-            ) from error
-    precision = choose_precision(training.amp, choose_device(settings.learner.device))
+            start_from(initial, network)
+        except TrainingError as error:
+            raise LoopError(f"learner, initial: {error}") from error
+    is_sparse = isinstance(settings.network, SparseConfig)
+    precision = "off" if is_sparse else choose_precision(training.amp, choose_device(settings.learner.device))
     trainer = Trainer(network.train(), Schedule(training, 1, 1), precision)
     used = {"optimizer": training.optimizer, "threads": settings.learner.threads, "amp": precision}
     save_checkpoint(trainer.checkpoint(0, used), folder.learner / CHECKPOINT_NAME)
@@ -114,7 +113,7 @@ def publish(
         LoopError: The network cannot be computed in int8.
         ExportError: It cannot be stored.
     """
-    checkpoint, path = folder.learner / CHECKPOINT_NAME, folder.network(generation)
+    checkpoint, path = folder.learner / CHECKPOINT_NAME, folder.network(generation, suffix_of(settings.network))
     folder.networks.mkdir(parents=True, exist_ok=True)
     copy_or_link(checkpoint, folder.checkpoint(generation))
     export_network(load_network(checkpoint), path)
@@ -259,8 +258,9 @@ def _put_back(folder: RunFolder, begin: KeptNetwork, stop: int, plan: bytes | No
     path, kept = folder.learner / CHECKPOINT_NAME, folder.checkpoint(begin.generation)
     file = folder.learner / PLAN_NAME
     written = file.read_bytes() if file.is_file() else plan
-    _require_checkpoint(kept, path, begin.steps)
-    step = _require_checkpoint(path, kept, begin.steps)
+    network = folder.networks / begin.file
+    _require_checkpoint(kept, path, begin.steps, network)
+    step = _require_checkpoint(path, kept, begin.steps, network)
     if step > stop or (step > begin.steps and written != plan):
         roll_back(folder, begin)
     if plan is not None:
@@ -314,7 +314,7 @@ def _train(
     return _last_values(folder.learner, "train", stop), _last_values(folder.learner, "test", stop)
 
 
-def _require_checkpoint(path: Path, other: Path, step: int) -> int:
+def _require_checkpoint(path: Path, other: Path, step: int, network: Path) -> int:
     """The step of a checkpoint that training needs.
 
     Args:
@@ -322,6 +322,7 @@ def _require_checkpoint(path: Path, other: Path, step: int) -> int:
         other: A file that has the same one, or had it. (The learner's and the one of its last network are even one file
             until training saves the next.)
         step: Its step, if it has the same one now.
+        network: What was exported from it, with which another run can begin.
 
     Raises:
         LoopError: It is missing or damaged; the message says what to do.
@@ -333,9 +334,6 @@ def _require_checkpoint(path: Path, other: Path, step: int) -> int:
             is_copy = load_checkpoint(other).step == step
         except CheckpointError:
             is_copy = False
-        network = next((each for each in (path, other) if each.with_suffix(".onnx").is_file()), path).with_suffix(
-            ".onnx"
-        )
         begin = f'begin another run with learner.initial = "{network}"'
         remedy = f"copy {other} to it" if is_copy else f"put it back from a copy, or {begin}"
         raise LoopError(f"{error}; {remedy}") from error

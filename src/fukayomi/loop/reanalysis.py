@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from fukayomi.engine.evaluators.backends.machine import usable_cpus
+from fukayomi.engine.evaluators.backends.network_file import precision_for
 from fukayomi.engine.network import Network
 from fukayomi.learning.layers import layer_path, read_layer_info, remove_layer, sidecar_of
 from fukayomi.learning.reanalysis.reanalysis import Reanalysis, reanalyze
@@ -165,7 +166,7 @@ def _make_layers(
 
 def _open(file: Path, machine: GeneratorSettings, stack: ExitStack) -> list[Network]:
     """The network: on a CPU once for each search at once, so that no search depends on another one."""
-    precision = machine.precision_on(machine.device)
+    precision = precision_for(file, machine.precision_on(machine.device))
     if machine.device not in REPRODUCIBLE_DEVICES:
         given = Network(file, device=machine.device, precision=precision, batch_size=machine.batch_size)
         return [stack.enter_context(given)]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fukayomi.interruption import Stopped, Terminations
+from fukayomi.loop.families import suffix_of
 from fukayomi.loop.folder import RunFolder
 from fukayomi.loop.generation import (
     Generator,
@@ -96,7 +97,7 @@ def learn(
         with nullcontext(generate) if generate else _open_generator(settings, folder) as opened:
             stopped_by = _take_steps(settings, folder, journal, opened, openings, listener)
     networks = journal.networks
-    best = folder.networks / networks[-1].file if networks else folder.network(0)
+    best = folder.networks / networks[-1].file if networks else folder.network(0, suffix_of(settings.network))
     trained = sum(entry.network is not None for entry in journal.all(Trained))
     return LoopResult(folder.path, journal.generations, settings.generations, best, trained, stopped_by)
 

@@ -37,6 +37,7 @@ from fukayomi.learning.settings import TrainingSettings
 from fukayomi.learning.training.configuration import TargetSettings
 from fukayomi.loop.window import WindowSettings
 from fukayomi.nn.config import NetworkConfig
+from fukayomi.nn.sparse_config import AnyConfig
 from fukayomi.selfplay.league import LeagueNetwork, LeagueRules
 from fukayomi.selfplay.settings import SelfplaySettings
 
@@ -65,13 +66,13 @@ class GeneratorSettings(StrictModel):
     """What plays the games: on this machine, or on that of each worker of a fleet."""
 
     device: str = "native"
-    """What runs the network, as DNN_Provider: native (residual networks), cpu (all), openvino, cuda, tensorrt, or auto.
-    Only with native and cpu are the games the same in every run."""
+    """What runs the network, as DNN_Provider: native (residual and sparse networks), cpu (all in ONNX), openvino, cuda,
+    tensorrt, or auto. Only with native and cpu are the games the same in every run."""
     precision: Precision | None = None
-    """What the networks of the run are computed in: fp32; or int16 with the device native, on x86 CPUs with AVX2; or
-    int8 with the device cpu or openvino. None: int16 where device is native, the CPU has AVX2 and there is no fleet;
-    int8 where device is cpu, the CPU has the instructions for it (VNNI) and each league.network its int8 file;
-    otherwise fp32. The run keeps it. GPUs choose by themselves."""
+    """What residual networks are computed in; sparse ones have integers of their own. fp32; or int16 with the device
+    native, on x86 CPUs with AVX2; or int8 with the device cpu or openvino. None: int16 where device is native, the CPU
+    has AVX2 and there is no fleet; int8 where device is cpu, the CPU has the instructions for it (VNNI) and each
+    league.network its int8 file; otherwise fp32. The run keeps it. GPUs choose by themselves."""
     devices: Positive | None = None
     """Number of devices, with a thread each on a CPU; None: all cores of a CPU, or one device."""
     batch_size: Annotated[int, Field(ge=0, le=1024)] = 0
@@ -85,7 +86,9 @@ class GeneratorSettings(StrictModel):
         return self.precision == "int8"
 
     def precision_on(self, device: str) -> str:
-        """What networks of the run are computed in on a device, as `Network` takes it.
+        """What residual networks of the run are computed in on a device, as `Network` takes it.
+
+        Of networks that may be sparse, `precision_for` says it.
 
         >>> machine = GeneratorSettings(precision="int8")
         >>> [machine.precision_on(device) for device in ("native", "cpu", "openvino", "cuda")]
@@ -134,9 +137,9 @@ class LearnerSettings(StrictModel):
     most_steps: Positive | None = None
     """Optimiser steps of a generation, at most, however many games a fleet delivers; None: no limit."""
     initial: Path | None = None
-    """File of the first network's weights: a checkpoint, .safetensors, .npz, .pth, or .onnx of `fukayomi export`;
-    "embedded": those of the network that comes with the package; None: random weights. A network that is smaller
-    than the table network grows to it."""
+    """File of the first network's weights: a checkpoint, .safetensors, .npz, .pth, .sparse, or .onnx of
+    `fukayomi export`; "embedded": those of the network that comes with the package; None: random weights. A residual
+    network that is smaller than the table network grows to it."""
     teacher: Path | None = None
     """File of a network whose policy and value are targets too, with the share training.teacher_weight (distillation);
     "embedded": the network that comes with the package. None: none."""
@@ -170,8 +173,8 @@ class PlaySettings(StrictModel):
     max_plies: Positive = 256
     """A game is a draw after this many plies."""
     device: str = "native"
-    """What runs the networks, as DNN_Provider: native (residual networks), cpu (all), openvino, cuda, tensorrt, or
-    auto. Only with native and cpu is each game the same in every run."""
+    """What runs the networks, as DNN_Provider: native (residual and sparse networks), cpu (all in ONNX), openvino,
+    cuda, tensorrt, or auto. Only with native and cpu is each game the same in every run."""
     openings: Path | None = None
     """File of openings, which self-play must not use; None: those that come with the package."""
 
@@ -242,7 +245,7 @@ class AnchorSettings(StrictModel):
     name: Annotated[str, Field(max_length=40, pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._-]*$")]
     """Its name in the tables."""
     network: str | None = None
-    """An ONNX file, or "embedded": the network that comes with the package."""
+    """A network's file, or "embedded": the network that comes with the package."""
     command: str | None = None
     """A USI engine, as a command line."""
     options: dict[str, str] = Field(default_factory=dict)
@@ -320,8 +323,8 @@ class LoopSettings(StrictModel):
     """Games of a generation; those that self-play does not keep included."""
     seed: Annotated[int, Field(ge=0, lt=1 << 32)] = 1
     """Random seed of everything."""
-    network: NetworkConfig = NetworkConfig()
-    """Shape of the network."""
+    network: AnyConfig = NetworkConfig()
+    """Shape of the network, of either family."""
     selfplay: SelfplaySettings = SelfplaySettings()
     """How games are played."""
     openings: OpeningSettings = OpeningSettings()

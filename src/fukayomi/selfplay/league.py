@@ -25,6 +25,7 @@ from fukayomi.arena.game.rules import EngineSettings, Rules, StrictModel
 from fukayomi.arena.game.time_control import TimeControl
 from fukayomi.arena.game.usi_player import UsiPlayer
 from fukayomi.arena.match.configuration import read_configuration
+from fukayomi.engine.evaluators.backends.network_file import precision_for
 from fukayomi.engine.network import Network
 from fukayomi.engine.settings import is_network_name
 from fukayomi.files.problems import first_problem
@@ -201,7 +202,7 @@ class League(AbstractContextManager["League"]):
         seed: Random seed: which games have which opponent depends on it and on a game's number alone.
         device: What runs the networks, as for `Network`.
         devices: Number of devices that run each network: as many as the newest network has.
-        precision: As for `Network`.
+        precision: As for `Network`, of residual networks.
         threads: As for `Network`.
         batch_size: As for `Network`.
 
@@ -228,10 +229,11 @@ class League(AbstractContextManager["League"]):
         self._networks: list[Network] = []
         self._desks = {engine.name: _Desk(engine, settings) for engine in settings.engines}
         self._restarts: Counter[int] = Counter()  # by game
-        options: dict[str, Any] = {"precision": precision, "threads": threads, "batch_size": batch_size}
+        options: dict[str, Any] = {"device": device, "threads": threads, "batch_size": batch_size}
         try:
             for network in settings.networks:
-                self._networks.append(Network([network.file] * devices, device=device, **options))
+                own = precision_for(network.file, precision)
+                self._networks.append(Network([network.file] * devices, precision=own, **options))
         except BaseException:
             self.close()
             raise

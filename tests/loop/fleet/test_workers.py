@@ -288,3 +288,24 @@ def test_games_that_cannot_be_played_end_the_worker(store: Store, networks: tupl
     heard = Notes()
     with pytest.raises(EvaluatorError, match="onnx: this is not an ONNX file, or it is damaged"):
         Worker(store, "w1", tmp_path / "scratch", MACHINE, 0.1, heard).run()
+
+
+def test_workers_get_sparse_networks_by_their_names(
+    store: Store, networks: tuple[Path, Path], sparse_run: Path, tmp_path: Path
+) -> None:
+    newest = RunFolder(sparse_run).network(1, ".sparse")
+    league = LeagueSettings(share=1, networks=(LeagueNetwork(name="network-0000", file=networks[0]),))
+    put(store, networks[0])
+    number = put(store, networks[0], newest, league=league)
+    sent = f"networks/{file_sha256(newest)}.sparse"
+    assert store.read(sent) == newest.read_bytes()
+    with working(store, tmp_path / "scratch") as worker:
+        until(lambda: worker.error or chunks(store, number))
+        assert worker.error is None
+        (folder,) = (tmp_path / "scratch").glob(f"{number:06}-*/networks")
+        assert {path.name for path in folder.iterdir()} == {
+            f"{file_sha256(newest)}.sparse", f"{file_sha256(networks[0])}.onnx",
+        }  # fmt: skip
+    recorded = league.recorded([file_sha256(networks[0])])
+    assert accepted(store, tmp_path / "run", networks[0], newest, league=recorded) > 0
+    assert json.loads(store.read(chunks(store, number)[0]))["precision"] == "int8"

@@ -28,6 +28,18 @@ class LearnOptions:
     generations: Annotated[
         int | None, typer.Option(min=1, help="Generations of the whole run; a larger number extends a run.")
     ] = None
+    network: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Network of a new run, by its name: resnet5x64_relu, sparse-384x384 (made for CPUs), and others of "
+            "`fukayomi train`.",
+        ),
+    ] = None
+    initial: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Network whose weights a new run begins with, instead of random ones."),
+    ] = None
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the result as one JSON object; progress goes to stderr.")
     ] = False
@@ -45,6 +57,7 @@ def learn(
 
     \b
     fukayomi learn --preset tiny --out run
+    fukayomi learn --preset cpu --network sparse-384x384 --out run
     fukayomi learn run.toml --out run
     fukayomi learn --out run --generations 40
     fukayomi learn status run
@@ -104,6 +117,10 @@ def _settings(file: Path | None, options: LearnOptions, out: Path) -> "LoopSetti
             names = ", ".join(preset_names())
             fail(f"{out} has no run yet: name a file of settings, or a preset (--preset {names})", USAGE)
         layers.append(read_settings(out / SETTINGS_NAME))
+    if options.network is not None:
+        layers.append({"network": {"name": options.network}})
+    if options.initial is not None:
+        layers.append({"learner": {"initial": str(options.initial.absolute())}})
     if options.generations is not None:
         layers.append({"generations": options.generations})
     return build_settings(*layers)

@@ -175,7 +175,8 @@ def build_configuration(*layers: Mapping[str, Any]) -> RunConfiguration:
 
     Args:
         layers: Values as in a file: "train", "test", and tables. A preset or a network that a layer names wins over
-            the layers before it, and the layer's other settings win over the preset.
+            the layers before it, and the layer's other settings win over the preset. Where a layer changes the
+            family of the network, what earlier ones say of the optimiser is forgotten.
 
     Raises:
         TrainingError: A setting is unknown, of the wrong type, or out of range.
@@ -198,7 +199,10 @@ def build_configuration(*layers: Mapping[str, Any]) -> RunConfiguration:
                     if one in settings and other not in settings:
                         merged[name].pop(other, None)
                 if name == "network" and (given := settings.pop("family", family)) != family:
-                    family, merged[name] = given, {}  # the shape of another family says nothing of this one's
+                    if family is not None:  # what suits another family says nothing of this one
+                        for setting in PRESETS["sparse"]:
+                            merged["training"].pop(setting, None)
+                    family, merged[name] = given, {}
                 merged[name] |= settings
     if family not in (None, FAMILY, RESIDUAL):
         raise TrainingError(f"network, family: {family!r} is neither {FAMILY!r} nor {RESIDUAL!r}")

@@ -4,7 +4,7 @@
 |---|---|
 | `current.json` | number and hash of the newest task; all that workers read again and again, some 100 bytes |
 | `tasks/000012.json` | a task |
-| `networks/SHA256.onnx` | the networks, and their int8 files; one that lies in the store already stays where it is |
+| `networks/SHA256.onnx` | the networks (`.sparse`), and their int8 files; one in the store stays where it is |
 | `openings/SHA256.sfen` | where games begin: positions, or hcp |
 | `games/000012/NAME-SEED/NAME-000001.hcpe3` | the games that a worker played of a task, in chunks with sidecars |
 
@@ -21,6 +21,7 @@ from fukayomi import __version__
 from fukayomi.engine.evaluators.backends.network_file import NetworkFile, int8_path
 from fukayomi.files.atomic import replace_file
 from fukayomi.files.problems import first_problem
+from fukayomi.loop.families import ONNX, suffix_of
 from fukayomi.loop.fleet.store import Store, StoreError
 from fukayomi.loop.settings import LoopError
 from fukayomi.selfplay.chunk import Sha256
@@ -76,7 +77,7 @@ class StoredNetwork(StoredFile):
     @property
     def local_name(self) -> str:
         """What a worker calls it."""
-        return f"{self.sha256}.onnx"
+        return f"{self.sha256}{suffix_of(self.name)}"
 
     def fetch(self, store: Store, folder: Path) -> None:
         """Write it to a folder of the worker, with its int8 file.
@@ -209,7 +210,7 @@ def publish(
         league: Who plays besides; None: nobody.
         known: SHA-256 of the networks of the run; the store of another run is refused.
         openings: Where games begin; None: at the start position.
-        int8: Whether the networks play in int8; their int8 files lie beside them.
+        int8: Whether residual networks play in int8; their int8 files lie beside them.
 
     Returns:
         The task with its number.
@@ -252,7 +253,8 @@ def _put_network(store: Store, network: Path, *, int8: bool) -> StoredNetwork:
     Raises:
         EvaluatorError: It has no int8 file, or that of another network.
     """
-    beside = _put(store, NetworkFile(network).of("int8").path) if int8 else None
+    has_file = int8 and suffix_of(network) == ONNX
+    beside = _put(store, NetworkFile(network).of("int8").path) if has_file else None
     return StoredNetwork(**dict(_put(store, network)), int8=beside)
 
 
@@ -262,7 +264,7 @@ def _put(store: Store, network: Path) -> StoredFile:
     sha256 = hashlib.sha256(data).hexdigest()
     if store.folder is not None and network.resolve().is_relative_to(store.folder.resolve()):
         return StoredFile(name=network.resolve().relative_to(store.folder.resolve()).as_posix(), sha256=sha256)
-    name = f"{NETWORKS}/{sha256}.onnx"
+    name = f"{NETWORKS}/{sha256}{suffix_of(network)}"
     if store.sizes(NETWORKS).get(name) != len(data):
         store.write(name, data)
     return StoredFile(name=name, sha256=sha256)

@@ -13,6 +13,7 @@ from fukayomi.arena.match.result import MatchResult
 from fukayomi.arena.match.workers import LocalWorkers
 from fukayomi.engine.engine import Engine
 from fukayomi.engine.evaluators.backends.machine import usable_cpus
+from fukayomi.engine.evaluators.backends.network_file import precision_for
 from fukayomi.engine.network import Network
 from fukayomi.engine.settings import UsiSettings
 from fukayomi.listener import Listener
@@ -42,9 +43,9 @@ class Contestant:
 
     name: str
     network: Path | str | None = None
-    """An ONNX file, or "embedded"."""
+    """A network's file, or "embedded"."""
     precision: str | None = None
-    """What the network is computed in; None: fp32 on a CPU, elsewhere what is fastest."""
+    """What a residual network is computed in; None: fp32 on a CPU, elsewhere what is fastest."""
     command: str | None = None
     """A USI engine, as a command line."""
     options: dict[str, str] = field(default_factory=dict[str, str])
@@ -163,7 +164,7 @@ class Contest:
                 Network(
                     [each.network] * devices,
                     device=self._settings.device,
-                    precision=each.precision or ("fp32" if self._on_cpu else "auto"),
+                    precision=precision_for(each.network, each.precision or ("fp32" if self._on_cpu else "auto")),
                     threads=1 if self._on_cpu else 0,
                     batch_size=BATCH if self._on_cpu else 0,
                     cache_mb=0,

@@ -12,6 +12,7 @@ from fukayomi.arena.ratings.rating import PlayerRating, Ratings
 from fukayomi.arena.statistics.intervals import win_rate
 from fukayomi.files.inputs import read_input
 from fukayomi.listener import Listener
+from fukayomi.loop.families import precision_of
 from fukayomi.loop.folder import RunFolder
 from fukayomi.loop.ingest.manifest import Manifest
 from fukayomi.loop.journal import Gated, Ingested, Journal, Reanalyzed, Trained, network_name
@@ -196,7 +197,7 @@ def read_status(path: Path | str, rate: Callable[[RunFolder], Ratings | None] | 
         generations=settings.generations,
         now=_now(folder.path),
         network=journal.networks[-1].name if journal.networks else None,
-        precision=settings.generator.precision_on(settings.generator.device),
+        precision=precision_of(settings.network, settings.generator.precision_on(settings.generator.device)),
         games=sum(entry.games for entry in games),
         positions=ingested.positions if ingested else 0,
         quarantined=ingested.quarantined if ingested else 0,

@@ -139,6 +139,15 @@ class NetworkFile:
             raise EvaluatorError(f"cannot read the network {self.path}: {error.strerror}") from error
 
 
+def precision_for(network: Path | str, precision: str) -> str:
+    """What to ask for where a precision is meant for several networks: a sparse one has integers of its own.
+
+    >>> precision_for("a.onnx", "fp32"), precision_for("b.sparse", "fp32")
+    ('fp32', 'auto')
+    """
+    return "auto" if str(network).endswith(SPARSE_SUFFIX) else precision
+
+
 def int8_path(path: Path) -> Path:
     """Where the int8 file of a network is: NAME.int8.onnx beside NAME.onnx."""
     if path.name.endswith(INT8_SUFFIX):

@@ -1,0 +1,45 @@
+"""What depends on the family of networks in a run: the names of their files, and where they are computed."""
+
+from pathlib import Path
+
+from fukayomi.files.sparse_network import SUFFIX as SPARSE
+from fukayomi.nn.sparse_config import AnyConfig, SparseConfig
+
+ONNX = ".onnx"
+SPARSE_DEVICES = ("native", "auto")
+"""Devices that run sparse networks."""
+SPARSE_LEARNERS = ("cpu", "auto")
+"""Devices that train them."""
+AnyNetwork = AnyConfig | Path | str
+"""A network by its shape or its file."""
+
+
+def is_sparse(network: AnyNetwork) -> bool:
+    """Whether it is a sparse one; a file says so by its name."""
+    return str(network).endswith(SPARSE) if isinstance(network, Path | str) else isinstance(network, SparseConfig)
+
+
+def suffix_of(network: AnyNetwork) -> str:
+    """How the name of its file ends, or has to end: readers tell the family by it.
+
+    >>> suffix_of(SparseConfig()), suffix_of("a/b.sparse"), suffix_of("model")
+    ('.sparse', '.sparse', '.onnx')
+    """
+    return SPARSE if is_sparse(network) else ONNX
+
+
+def precision_of(network: AnyNetwork, precision: str) -> str:
+    """What it is computed in where residual networks are in a precision: a sparse one is integers of 8 bits."""
+    return "int8" if is_sparse(network) else precision
+
+
+def odd_device(network: AnyNetwork, table: str, device: str) -> str | None:
+    """Why a device in a table of the settings cannot be that of a network; None: the family has no objection.
+
+    >>> odd_device(SparseConfig(), "gate", "cuda")
+    'sparse networks need native or auto, not cuda'
+    """
+    allowed = SPARSE_LEARNERS if table == "learner" else SPARSE_DEVICES
+    if not is_sparse(network) or device in allowed:
+        return None
+    return f"sparse networks need {' or '.join(allowed)}, not {device}"
