@@ -350,7 +350,7 @@ def test_initial_weights_of_another_shape_are_refused(small_run: Path, tmp_path:
     )
 
     with pytest.raises(
-        LoopError, match=r"learner, initial: .*network-0002\.pt is .*blocks=1.*network is .*channels=8.*shrink"
+        LoopError, match=r"learner, initial: .*network-0002\.pt: it is .*blocks=1.*to train is .*channels=8.*shrink"
     ):
         create_network(settings, RunFolder(tmp_path))
 
