@@ -151,18 +151,21 @@ bool SparseNetwork::evaluate_some(Scratch& scratch, std::size_t first, std::size
     std::array<unsigned, SparseInput::VIEWS> sets{};  // of positions
     for (std::size_t k = 0; k < count; ++k) sets[in.view(first + k)] |= 1U << k;
     std::uint8_t* const users = scratch.users_.data();
-    std::fill_n(users, SPARSE_ROWS, std::uint8_t{0});
-    for (std::size_t k = 0; k < count; ++k)
-        if (!std::has_single_bit(sets[in.view(first + k)]))
-            for (const std::uint16_t row : in.rows(first + k)) users[row] |= static_cast<std::uint8_t>(1U << k);
-    // Only rows of threats may occur more than once in a position, and so are left out.
-    std::fill_n(users + FIRST_THREAT_ROW, THREAT_ROWS, std::uint8_t{0});
+    const auto shares = [](unsigned set) { return (set & (set - 1)) != 0; };
+    if (std::any_of(sets.begin(), sets.end(), shares)) {
+        std::fill_n(users, SPARSE_ROWS, std::uint8_t{0});
+        for (std::size_t k = 0; k < count; ++k)
+            if (shares(sets[in.view(first + k)]))
+                for (const std::uint16_t row : in.rows(first + k)) users[row] |= static_cast<std::uint8_t>(1U << k);
+        // Only rows of threats may occur more than once in a position, and so are left out.
+        std::fill_n(users + FIRST_THREAT_ROW, THREAT_ROWS, std::uint8_t{0});
+    }
     bool is_finite = true;
     const Sums start{bias_.data(), 0};
     for (const unsigned set : sets) {
         if (set == 0) continue;
         const auto leader = static_cast<std::size_t>(std::countr_zero(set));
-        if (std::has_single_bit(set)) {
+        if (!shares(set)) {
             is_finite &= finish(scratch, first + leader, start, in.rows(first + leader), in, out);
             continue;
         }
