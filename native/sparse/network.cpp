@@ -46,6 +46,18 @@ Aligned<std::int16_t> parted(const std::uint8_t* array, std::size_t columns) {
     return parts;
 }
 
+// Sets a bit at each row. Eight rows are read before they are written: a row that follows itself closely would hold up the processor.
+void mark(std::span<const std::uint16_t> rows, std::uint8_t bit, std::uint8_t* users) {
+    constexpr std::size_t AT_ONCE = 8;
+    std::size_t n = 0;
+    for (; n + AT_ONCE <= rows.size(); n += AT_ONCE) {
+        std::array<std::uint8_t, AT_ONCE> marked;
+        for (std::size_t i = 0; i < AT_ONCE; ++i) marked[i] = users[rows[n + i]] | bit;
+        for (std::size_t i = 0; i < AT_ONCE; ++i) users[rows[n + i]] = marked[i];
+    }
+    for (; n < rows.size(); ++n) users[rows[n]] |= bit;
+}
+
 std::vector<const SparseKernels*> find_usable() {
     const Instructions& has = usable_instructions();
     std::vector<const SparseKernels*> found{&portable_sparse_kernels()};
@@ -156,7 +168,7 @@ bool SparseNetwork::evaluate_some(Scratch& scratch, std::size_t first, std::size
         std::fill_n(users, SPARSE_ROWS, std::uint8_t{0});
         for (std::size_t k = 0; k < count; ++k)
             if (shares(sets[in.view(first + k)]))
-                for (const std::uint16_t row : in.rows(first + k)) users[row] |= static_cast<std::uint8_t>(1U << k);
+                mark(in.rows(first + k), static_cast<std::uint8_t>(1U << k), users);
         // Only rows of threats may occur more than once in a position, and so are left out.
         std::fill_n(users + FIRST_THREAT_ROW, THREAT_ROWS, std::uint8_t{0});
     }
