@@ -2,6 +2,7 @@
 
     python benchmarks/cpu_play.py [--json] [--blocks 10] [--channels 192] [--seconds 3] [--repeats 3] [--cpus 2]
     python benchmarks/cpu_play.py --network FILE.onnx ...
+    python benchmarks/cpu_play.py --sparse [FILE.sparse] ...
 
 The network has random parameters: its speed does not depend on them. It may also be a file, with its int8 file if there
 is one beside it, or `<internal>`, the embedded one. Each backend and precision is loaded as the engine loads it, with
@@ -35,6 +36,7 @@ from fukayomi.engine.evaluators.protocol import Slot
 from fukayomi.engine.evaluators.timing import filled_slot, run_batches
 from fukayomi.engine.network import find_network
 from fukayomi.shogi import Position
+from random_networks import sparse_file, sparse_models
 
 TUNING = 0.1
 """Share of the seconds of a measurement that each setting without a search is tried for."""
@@ -173,6 +175,41 @@ def measure(network: NetworkFile, seconds: float, repeats: int, cpus: int) -> di
     }
 
 
+def measure_sparse(network: NetworkFile, seconds: float, repeats: int, cpus: int) -> dict[str, object]:
+    """Measure a sparse network in searches, with one batch in flight and with two."""
+    evaluators = {
+        f"{name}, {slots} in flight": NetworkEvaluator(network, model, Plan("native", "int8", 1, slots, 8), "")
+        for name, model in sparse_models(network.path).items()
+        for slots in (1, 2)
+    }
+
+    def search_nodes(evaluator: NetworkEvaluator) -> int:
+        nodes = 0
+        for position in POSITIONS:
+            with Network(evaluator) as loaded, Engine(loaded) as engine:
+                nodes += engine.search(position, time_ms=max(1, round(1000 * seconds / len(POSITIONS)))).progress.nodes
+        return nodes
+
+    figures: dict[str, list[tuple[float, float]]] = {name: [] for name in evaluators}
+    for _ in range(repeats):
+        for name, evaluator in evaluators.items():
+            figures[name].append(rates(lambda e=evaluator: search_nodes(e)))
+    machine = this_machine()
+    return {
+        "cpu": machine.cpu,
+        "cpu_class": machine.cpu_class,
+        "cpus": cpus,
+        "network": network.path.stem,
+        "searches": {
+            name: {
+                "nodes_per_cpu_s": round(statistics.median(cpu for _, cpu in each)),
+                "nodes_per_s": round(statistics.median(clock for clock, _ in each)),
+            }
+            for name, each in figures.items()
+        },
+    }
+
+
 def plan_text(plan: Plan) -> str:
     """Threads, batches in flight and batch size."""
     return f"{plan.threads} threads, {plan.slots} in flight, batch {plan.batch_size}"
@@ -184,6 +221,7 @@ def main() -> None:
     parser.add_argument("--blocks", type=int, default=10)
     parser.add_argument("--channels", type=int, default=192)
     parser.add_argument("--network", help="ONNX file, or <internal>")
+    parser.add_argument("--sparse", nargs="?", const="", help="only this file, or a random sparse network")
     parser.add_argument("--seconds", type=float, default=3.0)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--cpus", type=int, default=2)
@@ -195,6 +233,11 @@ def main() -> None:
     cpus = this_machine().cpus
     with tempfile.TemporaryDirectory() as folder:
         os.environ["XDG_CACHE_HOME"] = folder  # measured now, and not remembered
+        if arguments.sparse is not None:
+            network = sparse_file(arguments.sparse, Path(folder))
+            report = measure_sparse(network, arguments.seconds, arguments.repeats, cpus)
+            print(json.dumps(report) if arguments.json else json.dumps(report, indent=2))
+            return
         if arguments.network:
             network = NetworkFile(find_network(arguments.network))
         else:

@@ -15,6 +15,9 @@ constexpr std::uint16_t NO_POLICY_LABEL = 0xFFFF;  // of a position without a mo
 // Whether any piece of that side moves like this on an empty board. Takes any 16 bits.
 bool has_policy_label(Color turn, Move m);
 
+// Of a drop that Black makes, or White on a rotated board.
+constexpr std::uint16_t drop_label(PieceType t, Square to) { return static_cast<std::uint16_t>((20 + t - PAWN) * SQUARES + to); }
+
 // The move must have a label, as every legal move has.
 std::uint16_t policy_label(Color turn, Move m);
 

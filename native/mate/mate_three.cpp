@@ -8,18 +8,25 @@ namespace fukayomi {
 
 namespace {
 
-// Whether every answer to the check on the board allows a mate in one.
-bool mates_after_all(Board& pos) {
-    MoveList defences;
-    generate_legal(pos, defences);
-    for (const Move m : defences) {
+// Whether an answer to the check on the board allows a mate in one.
+class AllowsMate final : public MoveTest {
+public:
+    explicit AllowsMate(Board& pos) : pos_(pos) {}
+    bool passes(Move defence) override {
         Undo undo;
-        pos.do_move(m, undo);
-        const bool mates = static_cast<bool>(find_mate_in_one(pos));
-        pos.undo_move(undo);
-        if (!mates) return false;
+        pos_.do_move(defence, undo);
+        const bool mates = static_cast<bool>(find_mate_in_one(pos_));
+        pos_.undo_move(undo);
+        return mates;
     }
-    return true;
+
+private:
+    Board& pos_;
+};
+
+bool mates_after_all(Board& pos) {
+    AllowsMate test(pos);
+    return all_legal_pass(pos, test);
 }
 
 }  // namespace

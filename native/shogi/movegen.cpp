@@ -7,7 +7,7 @@ namespace fukayomi {
 namespace {
 
 // Sinks take what the generator finds: one writes the moves, one only counts them, which is what perft's last ply needs,
-// and one stops at the first.
+// one stops at the first, and one at the first that fails a test.
 class Writer {
 public:
     explicit Writer(MoveList& moves) : moves_(moves) {}
@@ -47,6 +47,28 @@ public:
 
 private:
     bool found_ = false;
+};
+
+class Tester {
+public:
+    explicit Tester(MoveTest& test) : test_(test) {}
+    void moves(Square from, Bitboard targets, bool promotion) {
+        while (passed_ && targets.any()) passed_ = test_.passes(Move::normal(from, targets.pop(), promotion));
+    }
+    void pawn_moves(Bitboard targets, int back, bool promotion) {
+        while (passed_ && targets.any()) {
+            const Square to = targets.pop();
+            passed_ = test_.passes(Move::normal(to + back, to, promotion));
+        }
+    }
+    void drops(PieceType t, Bitboard targets) {
+        while (passed_ && targets.any()) passed_ = test_.passes(Move::drop(t, targets.pop()));
+    }
+    bool done() const { return !passed_; }
+
+private:
+    MoveTest& test_;
+    bool passed_ = true;
 };
 
 // Files on which the side has a pawn (歩). One pawn a file at most, so a file's nine bits are zero or a power of two, and
@@ -109,11 +131,10 @@ public:
 private:
     void king_moves(Square king) {
         const Bitboard without_king = occupied_ ^ Bitboard::of(king);
-        Bitboard safe;
-        and_not(king_attacks(king), pos_.pieces(us_)).for_each([&](Square to) {
-            if (pos_.attackers(~us_, to, without_king).none()) safe.set(to);
-        });
-        sink_.moves(king, safe, false);
+        for (Bitboard targets = and_not(king_attacks(king), pos_.pieces(us_)); targets.any() && !sink_.done();) {
+            const Square to = targets.pop();
+            if (pos_.attackers(~us_, to, without_king).none()) sink_.moves(king, Bitboard::of(to), false);
+        }
     }
 
     void board_moves(Square king, Bitboard targets) {
@@ -273,6 +294,12 @@ bool has_legal_move(const Board& pos) {
     Finder finder;
     Generator<true, Finder>(pos, finder).run();
     return finder.done();
+}
+
+bool all_legal_pass(const Board& pos, MoveTest& test) {
+    Tester tester(test);
+    Generator<true, Tester>(pos, tester).run();
+    return !tester.done();
 }
 
 std::uint64_t perft(Board& pos, int depth) {

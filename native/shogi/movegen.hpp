@@ -18,6 +18,18 @@ void generate_useful(const Board& pos, MoveList& moves);
 int count_legal(const Board& pos);
 bool has_legal_move(const Board& pos);
 
+// A test of moves. It may play them on the board, and takes them back.
+class MoveTest {
+public:
+    virtual bool passes(Move m) = 0;
+
+protected:
+    ~MoveTest() = default;
+};
+
+// Whether every legal move passes a test. The king's come first, and none is looked for after one that fails.
+bool all_legal_pass(const Board& pos, MoveTest& test);
+
 std::uint64_t perft(Board& pos, int depth);
 
 }  // namespace fukayomi

@@ -1,6 +1,7 @@
 #include "sparse/features.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "encode/labels.hpp"
@@ -12,7 +13,7 @@ namespace {
 constexpr std::size_t ONCE = ATTACKED, TWICE = ATTACKED + 1;
 
 // What a piece is worth in an exchange, by PieceType.
-constexpr std::array<int, PIECE_TYPES> EXCHANGE_VALUES = {0, 1, 3, 3, 5, 8, 9, 6, 100, 2, 4, 4, 6, 11, 13};
+constexpr std::array<std::uint8_t, PIECE_TYPES> EXCHANGE_VALUES = {0, 1, 3, 3, 5, 8, 9, 6, 100, 2, 4, 4, 6, 11, 13};
 
 // All types from the most valuable to the least.
 constexpr auto BY_VALUE = [] {
@@ -25,6 +26,19 @@ constexpr auto BY_VALUE = [] {
 }();
 
 constexpr std::array<int, HAND_TYPES> HAND_PLANES = {8, 4, 4, 4, 4, 2, 2};
+
+// By content: the type of an opponent's piece. By attackers: the opponent's.
+constexpr auto CAPTURED = [] {
+    std::array<std::uint8_t, CONTENTS> table{};
+    for (std::size_t content = 1 + PIECE_PLANES; content < CONTENTS; ++content) table[content] = static_cast<std::uint8_t>(content - PIECE_PLANES);
+    return table;
+}();
+constexpr std::array<std::uint8_t, 9> OTHERS = {0, 1, 2, 0, 1, 2, 0, 1, 2};
+
+enum : std::uint8_t { NO_STEP, PAWN_STEP, KNIGHT_STEPS, SILVER_STEPS, GOLD_STEPS, KING_STEPS };
+constexpr std::array<std::uint8_t, PIECE_TYPES> STEPS = {NO_STEP,    PAWN_STEP,  NO_STEP,    KNIGHT_STEPS, SILVER_STEPS, NO_STEP,    NO_STEP,   GOLD_STEPS,
+                                                         KING_STEPS, GOLD_STEPS, GOLD_STEPS, GOLD_STEPS,   GOLD_STEPS,   KING_STEPS, KING_STEPS};
+constexpr bool is_slider(PieceType t) { return t == LANCE || t == BISHOP || t == ROOK || t == HORSE || t == DRAGON; }
 
 constexpr std::size_t kind_of(Color c, PieceType t) { return static_cast<std::size_t>(c) * PIECE_PLANES + t - PAWN; }
 
@@ -47,6 +61,32 @@ constexpr auto BYTES_OF_BITS = [] {
     return table;
 }();
 
+// Adds a number to the squares of a set, eight squares at once.
+template <std::size_t COUNT>
+void add_to_squares(Bitboard squares, std::uint64_t number, std::array<std::uint8_t, COUNT>& to) {
+    const std::uint64_t first = squares.low() | squares.high() << 63, rest = squares.high() >> 1;
+    for (std::size_t i = 0; i < COUNT / 8; ++i) {
+        std::uint64_t eight;
+        std::memcpy(&eight, to.data() + 8 * i, sizeof eight);
+        eight += BYTES_OF_BITS[(i < 8 ? first >> 8 * i : rest >> 8 * (i - 8)) & 0xFF] * number;
+        std::memcpy(to.data() + 8 * i, &eight, sizeof eight);
+    }
+}
+
+constexpr int ZONE_BITS = 9 * ZONE_SIDE;  // of a word with the files of a king's zone
+static_assert(ZONE_BITS + SQUARES - 63 <= 63);
+
+// Writes a row for each bit of a word, in which the highest is not set: by fours, as it cannot be foreseen how many there are.
+inline std::uint16_t* add_bits(std::uint64_t word, const std::array<std::uint16_t, 64>& rows, std::size_t more, std::uint16_t* out) {
+    std::uint16_t* const end = out + std::popcount(word);
+    for (; word != 0; out += 4)
+        for (std::size_t i = 0; i < 4; ++i) {
+            out[i] = static_cast<std::uint16_t>(rows[static_cast<std::size_t>(std::countr_zero(word | std::uint64_t{1} << 63))] + more);
+            word &= word - 1;
+        }
+    return end;
+}
+
 // 7 x 7 squares around a king, or the rest of the board: [king][square], as the own side sees them.
 using KingPlaces = std::array<std::array<std::uint8_t, SQUARES>, SQUARES + 1>;
 constexpr KingPlaces king_places(bool is_mirrored) {
@@ -63,14 +103,18 @@ constexpr KingPlaces king_places(bool is_mirrored) {
 }
 constexpr std::array<KingPlaces, 2> KING_PLACES_OF = {king_places(false), king_places(true)};
 
+// Eight rows as four numbers of 16 bits in each of two words, so that they are added at once: no sum has more bits.
+using EightRows = std::array<std::uint64_t, 2>;
+static_assert(MOVE_ROWS < 1U << 16 && MOVE_GROUPS == 8);
+
 // The first row of each group for what moves.
 constexpr auto FIRST_ROWS_OF = [] {
-    std::array<std::array<std::uint16_t, MOVE_GROUPS>, MOVERS> table{};
+    std::array<EightRows, MOVERS> table{};
     for (std::size_t mover = 0; mover < MOVERS; ++mover)
         for (std::size_t g = 0; g < MOVE_GROUPS; ++g) {
             std::size_t place = mover * (MOVE_GROUP_ROWS[g] / MOVERS);
             if (g == 2) place = mover < PIECE_PLANES ? mover * PIECE_TYPES * 2 : PIECE_PLANES * PIECE_TYPES * 2 + mover - PIECE_PLANES;
-            table[mover][g] = static_cast<std::uint16_t>(FIRST_MOVE_ROWS[g] + place);
+            table[mover][g / 4] |= std::uint64_t{FIRST_MOVE_ROWS[g] + place} << 16 * (g % 4);
         }
     return table;
 }();
@@ -78,7 +122,7 @@ constexpr auto FIRST_ROWS_OF = [] {
 // A threat's worth: the piece's value, then whether it is undefended, then the lower type; the lowest bits have its row in the group.
 constexpr std::uint16_t threat_worth(std::size_t type, bool is_defended) {
     const std::size_t row = type * 2 + std::size_t{is_defended};
-    const std::size_t order = (static_cast<std::size_t>(std::min(EXCHANGE_VALUES[type], 20)) * 2 + std::size_t{!is_defended}) * 16 + PIECE_TYPES - type;
+    const std::size_t order = (std::min(std::size_t{EXCHANGE_VALUES[type]}, std::size_t{20}) * 2 + std::size_t{!is_defended}) * 16 + PIECE_TYPES - type;
     return static_cast<std::uint16_t>(order * 32 + row);
 }
 static_assert(threat_worth(KING, false) > threat_worth(KING, true) && threat_worth(KING, true) > threat_worth(DRAGON, false));
@@ -103,28 +147,68 @@ void SparseReader::read(const PieceSets& sets) {
         kings_[c] = king.any() ? king.first() : NO_SQUARE;
     }
     count_attackers();
-    least_.fill(NO_PIECE_TYPE);
-    for (const PieceType t : BY_VALUE)
-        attacks_[WHITE][t - PAWN].for_each([&](Square s) { least_[static_cast<std::size_t>(s)] = t; });
-    worth_.fill(0);
-    colors_[WHITE].for_each([&](Square s) {
-        const auto at = static_cast<std::size_t>(s);
-        worth_[at] = threat_worth(contents_[at] - PIECE_PLANES, attackers_[at] % 3U != 0);
-    });
+    find_least_attackers();
+    find_threats();
     is_mirrored_ = kings_[BLACK] != NO_SQUARE && file_of(kings_[BLACK]) > 4;
 }
 
 void SparseReader::count_attackers() {
-    // Eight squares at once, a byte each.
-    std::array<std::uint64_t, ROUNDED_SQUARES / 8> counts{};
+    attackers_.fill(0);
     for (const Color c : {BLACK, WHITE})
-        for (const std::size_t plane : {ONCE, TWICE}) {
-            const Bitboard& squares = attacks_[c][plane];
-            const std::uint64_t first = squares.low() | squares.high() << 63, rest = squares.high() >> 1;
-            for (std::size_t i = 0; i < counts.size(); ++i)
-                counts[i] += BYTES_OF_BITS[(i < 8 ? first >> 8 * i : rest >> 8 * (i - 8)) & 0xFF] * (c == BLACK ? 3 : 1);
-        }
-    std::memcpy(attackers_.data(), counts.data(), attackers_.size());
+        for (const std::size_t plane : {ONCE, TWICE}) add_to_squares(attacks_[c][plane], c == BLACK ? 3 : 1, attackers_);
+}
+
+void SparseReader::find_least_attackers() {
+    std::array<Bitboard, 4> bits{};  // of the types
+    Bitboard attacked;
+    for (std::size_t i = BY_VALUE.size(); i-- > 0;) {
+        const PieceType t = BY_VALUE[i];
+        const Bitboard found = and_not(attacks_[WHITE][t - PAWN], attacked);
+        attacked |= found;
+        for (std::size_t bit = 0; bit < bits.size(); ++bit)
+            if ((t >> bit & 1) != 0) bits[bit] |= found;
+    }
+    least_.fill(0);
+    for (std::size_t bit = 0; bit < bits.size(); ++bit) add_to_squares(bits[bit], 1U << bit, least_);
+}
+
+void SparseReader::find_threats() {
+    worth_.fill(0);
+    colors_[WHITE].for_each([&](Square s) {
+        const auto at = static_cast<std::size_t>(s);
+        worth_[with_margin(s)] = threat_worth(contents_[at] - PIECE_PLANES, attackers_[at] % 3U != 0);
+    });
+    by_step_[NO_STEP].fill(0);
+    // All squares at once.
+    constexpr std::size_t END = FIRST_SQUARE + 104;
+    static_assert(END > with_margin(SQUARES - 1) && END + FILE_STEP + 1 <= WITH_MARGIN);
+    const std::uint16_t* const worth = worth_.data();
+    for (std::size_t i = FIRST_SQUARE; i < END; ++i) {
+        const std::uint16_t ahead = worth[i - 1];
+        const std::uint16_t three = std::max(ahead, std::max(worth[i - 1 - FILE_STEP], worth[i - 1 + FILE_STEP]));
+        const std::uint16_t behind = std::max(worth[i + 1 - FILE_STEP], worth[i + 1 + FILE_STEP]);
+        const std::uint16_t beside = std::max(worth[i + 1], std::max(worth[i - FILE_STEP], worth[i + FILE_STEP]));
+        by_step_[PAWN_STEP][i] = ahead;
+        by_step_[KNIGHT_STEPS][i] = std::max(worth[i - 2 - FILE_STEP], worth[i - 2 + FILE_STEP]);
+        by_step_[SILVER_STEPS][i] = std::max(three, behind);
+        by_step_[GOLD_STEPS][i] = std::max(three, beside);
+        by_step_[KING_STEPS][i] = std::max(std::max(three, behind), beside);
+    }
+}
+
+// Of the best piece that one of this type attacks from a square.
+inline std::uint16_t SparseReader::threat(PieceType type, Square from, Bitboard occupied) const {
+    const std::uint16_t by_step = by_step_[STEPS[type]][with_margin(from)];
+    return is_slider(type) ? std::max(by_step, threat_along_lines(type, from, occupied)) : by_step;
+}
+
+std::uint16_t SparseReader::threat_along_lines(PieceType type, Square from, Bitboard occupied) const {
+    const Bitboard attacked = type == LANCE                      ? lance_attacks(BLACK, from, occupied)
+                              : unpromote(type) == BISHOP ? bishop_attacks(from, occupied)
+                                                                 : rook_attacks(from, occupied);
+    std::uint16_t best = 0;
+    (attacked & colors_[WHITE]).for_each([&](Square s) { best = std::max(best, worth_[with_margin(s)]); });
+    return best;
 }
 
 std::size_t SparseReader::rows(std::span<std::uint16_t, MAX_SPARSE_ROWS> out) const {
@@ -152,86 +236,100 @@ std::size_t SparseReader::rows(std::span<std::uint16_t, MAX_SPARSE_ROWS> out) co
         const int file = file_of(at) - file_of(centre) + ZONE_SIDE / 2, rank = rank_of(at) - rank_of(centre) + ZONE_SIDE / 2;
         return FIRST_ZONE_ROW + static_cast<std::size_t>((king * ZONE_SIDE + file) * ZONE_SIDE + rank) * (CONTENTS + PIECE_KINDS);
     };
+    // Three words have all that a kind of piece attacks: pieces on files 1 to 7; the own king's zone, and behind it pieces on files 8 and
+    // 9; the other king's zone. Here are the rows of their bits for the first kind.
+    std::array<std::array<std::uint16_t, 64>, 3> rows_of_bits;
     std::array<Bitboard, 2> zones{};
-    std::array<std::array<std::uint16_t, SQUARES>, 2> zone_rows;  // of the squares in the zones
+    std::array<int, 2> begins{};
     for (const Color king : {BLACK, WHITE}) {
         if (kings_[king] == NO_SQUARE) continue;
+        const int begin = 9 * std::clamp(file_of(kings_[king]) - ZONE_SIDE / 2, 0, 9 - ZONE_SIDE);
+        begins[king] = begin;
         zones[king] = ZONES[static_cast<std::size_t>(kings_[king])];
         zones[king].for_each([&](Square s) {
             const std::size_t row = zone_row(king, s);
-            zone_rows[king][static_cast<std::size_t>(s)] = static_cast<std::uint16_t>(row);
+            rows_of_bits[1U + king][static_cast<std::size_t>(s - begin)] = static_cast<std::uint16_t>(row + CONTENTS);
             add(row + contents_[static_cast<std::size_t>(s)]);
         });
     }
+    occupied_.for_each([&](Square s) {
+        const std::size_t row = FIRST_THREAT_ROW + (contents_[static_cast<std::size_t>(s)] - 1U) * PIECE_KINDS;
+        (s < 63 ? rows_of_bits[0][static_cast<std::size_t>(s)] : rows_of_bits[1][static_cast<std::size_t>(s - 63 + ZONE_BITS)]) =
+            static_cast<std::uint16_t>(row);
+    });
+    const auto window = [&](Bitboard squares, Color king) {
+        const Bitboard inside = squares & zones[king];
+        return inside.low() >> begins[king] | inside.high() << (63 - begins[king]);
+    };
     for (const Color by : {BLACK, WHITE})
         for (int t = PAWN; t < PIECE_TYPES; ++t) {
             const Bitboard& attacked = attacks_[by][static_cast<std::size_t>(t - PAWN)];
             if (attacked.none()) continue;
             const std::size_t attacker = kind_of(by, static_cast<PieceType>(t));
-            (attacked & occupied_).for_each([&](Square s) {
-                add(FIRST_THREAT_ROW + (contents_[static_cast<std::size_t>(s)] - 1U) * PIECE_KINDS + attacker);
-            });
-            for (const Color king : {BLACK, WHITE})
-                (attacked & zones[king]).for_each([&](Square s) {
-                    add(zone_rows[king][static_cast<std::size_t>(s)] + CONTENTS + attacker);
-                });
+            const Bitboard pieces = attacked & occupied_;
+            next = add_bits(pieces.low(), rows_of_bits[0], attacker, next);
+            next = add_bits(window(attacked, BLACK) | pieces.high() << ZONE_BITS, rows_of_bits[1], attacker, next);
+            next = add_bits(window(attacked, WHITE), rows_of_bits[2], attacker, next);
         }
     return static_cast<std::size_t>(next - out.data());
 }
 
-void SparseReader::moves(std::span<const Move> moves, MoveFeatures* out) const {
-    const bool is_white = sets_.turn == WHITE;
+// What moves to a square have in common.
+struct SparseReader::Destination {
+    EightRows places;  // in the groups, but for what moves, where from, with what support, to what end
+    std::array<std::uint8_t, 2> highest;  // value in an exchange that does not look bad, without and with support
+};
+
+void SparseReader::describe(Destinations& destinations) const {
     const KingPlaces& places_of = KING_PLACES_OF[std::size_t{is_mirrored_}];
     const auto &near_own = places_of[static_cast<std::size_t>(kings_[BLACK])], &near_others = places_of[static_cast<std::size_t>(kings_[WHITE])];
+    std::array<std::uint8_t, SQUARES> before, behind;
+    std::copy_n(contents_.begin(), SQUARES - 1, before.begin() + 1);
+    std::copy_n(contents_.begin() + 1, SQUARES - 1, behind.begin());
+    for (std::size_t file = 0; file < SQUARES; file += 9) before[file] = behind[file + 8] = CONTENTS;
+    for (std::size_t at = 0; at < SQUARES; ++at) {
+        const std::size_t captured = CAPTURED[contents_[at]], least = least_[at], value = EXCHANGE_VALUES[captured];
+        const std::uint64_t exchange = least * 4 + std::size_t{OTHERS[attackers_[at]] == 2};
+        destinations[at].places = {captured | exchange << 16 | std::uint64_t{near_others[at]} << 48,
+                                   near_own[at] | std::uint64_t{before[at]} << 32 | std::uint64_t{behind[at]} << 48};
+        const std::size_t free = least == 0 ? 255 : 0;
+        destinations[at].highest = {static_cast<std::uint8_t>(value | free), static_cast<std::uint8_t>((value + EXCHANGE_VALUES[least] + 1) | free)};
+    }
+}
+
+void SparseReader::moves(std::span<const Move> moves, MoveFeatures* out) const {
+    Destinations destinations;
+    describe(destinations);
+    const bool is_white = sets_.turn == WHITE;
     for (const Move m : moves) {
-        const bool is_drop = m.is_drop();
         const Square to = is_white ? rotate(m.to()) : m.to();
         const auto at = static_cast<std::size_t>(to);
-        const std::size_t content = contents_[at], captured = content == 0 ? 0 : content - PIECE_PLANES, least = least_[at];
-        const std::size_t own = attackers_[at] / 3U, others = attackers_[at] % 3U;
-
-        std::size_t type = 0, mover = 0, origin = 0;
+        std::size_t type = 0, mover = 0, origin = 0, label = 0;
+        std::uint16_t threat_there = 0;
         bool is_supported = false;
-        Bitboard occupied = occupied_;
-        std::uint16_t label = 0;
-        if (is_drop) {
+        if (m.is_drop()) {
             type = m.dropped();
             mover = PIECE_PLANES + type - PAWN;
-            is_supported = own != 0;
-            label = policy_label(BLACK, Move::drop(m.dropped(), seen(to)));
+            is_supported = attackers_[at] >= 3;
+            threat_there = threat(m.dropped(), to, occupied_);
+            label = drop_label(m.dropped(), seen(to));
         } else {
             const Square from = is_white ? rotate(m.from()) : m.from();
             const auto start = static_cast<std::size_t>(from);
             type = contents_[start];
             mover = type - PAWN;
-            is_supported = own == 2;
+            is_supported = attackers_[at] >= 6;
             origin = least_[start] * 2U + std::size_t{attackers_[start] >= 3};
-            occupied.toggle(from);
+            threat_there = threat(static_cast<PieceType>(m.is_promotion() ? type | PROMOTED : type), to, occupied_ ^ Bitboard::of(from));
             label = policy_label(BLACK, Move::normal(seen(from), seen(to), m.is_promotion()));
         }
-        const int risk = EXCHANGE_VALUES[type] - EXCHANGE_VALUES[captured];
-        const bool is_bad = (least != 0) & (risk > 0) & (!is_supported | (EXCHANGE_VALUES[least] + 1 < risk));
-
-        // The best piece attacked from the destination.
-        const auto after = static_cast<PieceType>(m.is_promotion() ? type | PROMOTED : type);
-        std::uint16_t threat = 0;
-        (attacks(BLACK, after, to, occupied) & colors_[WHITE]).for_each([&](Square s) {
-            threat = std::max(threat, worth_[static_cast<std::size_t>(s)]);
-        });
-
-        const int rank = rank_of(to);
-        const std::array<std::size_t, MOVE_GROUPS> places = {
-            captured,
-            (least * 2 + std::size_t{is_supported}) * 2 + std::size_t{others == 2},
-            origin,
-            near_others[at],
-            near_own[at],
-            threat % 32U,
-            rank > 0 ? contents_[at - 1] : CONTENTS,
-            rank < 8 ? contents_[at + 1] : CONTENTS,
-        };
-        out->label = static_cast<std::uint16_t>(label + (is_bad ? SPARSE_LABELS / 2 : 0));
-        for (std::size_t g = 0; g < MOVE_GROUPS; ++g) out->rows[g] = static_cast<std::uint16_t>(FIRST_ROWS_OF[mover][g] + places[g]);
+        const Destination& there = destinations[at];
+        const bool is_bad = EXCHANGE_VALUES[type] > there.highest[std::size_t{is_supported}];
+        out->label = static_cast<std::uint16_t>(label + std::size_t{is_bad} * (SPARSE_LABELS / 2));
+        const EightRows& first = FIRST_ROWS_OF[mover];
+        const EightRows rows = {first[0] + there.places[0] + (std::uint64_t{is_supported} << 17) + (std::uint64_t{origin} << 32),
+                                first[1] + there.places[1] + (std::uint64_t{threat_there % 32U} << 16)};
+        std::memcpy(out->rows.data(), rows.data(), sizeof rows);
         ++out;
     }
 }

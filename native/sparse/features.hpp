@@ -37,7 +37,7 @@ constexpr std::size_t FIRST_ZONE_ROW = FIRST_THREAT_ROW + THREAT_ROWS;
 constexpr std::size_t SPARSE_ROWS = FIRST_ZONE_ROW + ZONE_ROWS;
 static_assert(SPARSE_ROWS == 24'832);
 
-// The most rows that a position can have: every square; a hand's 57; 40 pieces, each attacked by all kinds; full zones.
+// Room for the rows of a position, of which there are fewer: every square; a hand's 57; 40 pieces, each attacked by all kinds; full zones.
 constexpr std::size_t MAX_SPARSE_ROWS = SQUARES + HAND_ROWS + 40 * PIECE_KINDS + 2 * ZONE_SIDE * ZONE_SIDE * (1 + PIECE_KINDS);
 
 // What moves: 0 to 13 on the board by PieceType from PAWN on, as it was before a promotion; 14 to 20 drops, P L N S B R G.
@@ -90,6 +90,13 @@ public:
 private:
     Square seen(Square s) const { return is_mirrored_ ? MIRRORED[static_cast<std::size_t>(s)] : static_cast<std::uint8_t>(s); }
     void count_attackers();
+    void find_least_attackers();
+    void find_threats();
+    std::uint16_t threat(PieceType type, Square from, Bitboard occupied) const;
+    std::uint16_t threat_along_lines(PieceType type, Square from, Bitboard occupied) const;
+    struct Destination;
+    using Destinations = std::array<Destination, SQUARES>;
+    void describe(Destinations& destinations) const;
 
     static constexpr std::array<std::uint8_t, SQUARES> MIRRORED = [] {
         std::array<std::uint8_t, SQUARES> table{};
@@ -107,9 +114,15 @@ private:
     std::array<Square, 2> kings_;
     // By square as it was read.
     std::array<std::uint8_t, SQUARES> contents_;
-    std::array<std::uint8_t, SQUARES> least_;     // the opponent's least valuable attacker's PieceType, 0: none
+    std::array<std::uint8_t, ROUNDED_SQUARES> least_;      // the opponent's least valuable attacker's PieceType, 0: none
     std::array<std::uint8_t, ROUNDED_SQUARES> attackers_;  // 3 times own attacks (0, 1, 2+), plus the opponent's
-    std::array<std::uint16_t, SQUARES> worth_;    // of the opponent's pieces as a threat: the best has the highest; 0 elsewhere
+
+    // What threats are worth, on a board with a margin, so that steps to all squares are shifts.
+    static constexpr std::size_t FILE_STEP = 11, FIRST_SQUARE = FILE_STEP + 2, WITH_MARGIN = 11 * FILE_STEP + 8;
+    static constexpr std::size_t with_margin(Square s) { return FIRST_SQUARE + static_cast<std::size_t>(s + s / 9 * 2); }
+    using Threats = std::array<std::uint16_t, WITH_MARGIN>;
+    Threats worth_;  // of the opponent's pieces: the best has the highest; 0 elsewhere
+    std::array<Threats, 6> by_step_;  // of the best piece that an own one would attack from a square, by its kind of steps
     bool is_mirrored_ = false;
 };
 

@@ -26,9 +26,13 @@ public:
         return {moves_.get() + row * MAX_MOVES, counts_[row].moves};
     }
 
+    // Who moves and whether the board is mirrored, 0 to 3: positions of one game with the same view have rows in common.
+    std::size_t view(std::size_t row) const { return counts_[row].view; }
+    static constexpr std::size_t VIEWS = 4;
+
 private:
     struct Counts {
-        std::uint16_t rows, moves;
+        std::uint16_t rows, moves, view;
     };
 
     std::size_t capacity_;

@@ -1,6 +1,8 @@
 #include "sparse/network.hpp"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <utility>
@@ -10,6 +12,8 @@
 namespace fukayomi {
 
 namespace {
+
+constexpr std::size_t TOGETHER = 8;  // positions whose rows are compared
 
 std::size_t padded(std::size_t count, std::size_t unit) { return (count + unit - 1) / unit * unit; }
 
@@ -40,6 +44,18 @@ Aligned<std::int16_t> parted(const std::uint8_t* array, std::size_t columns) {
     Aligned<std::int16_t> parts(columns);
     for (std::size_t c = 0; c < columns; ++c) parts.data()[c % 2 * (columns / 2) + c / 2] = at<std::int16_t>(array, c);
     return parts;
+}
+
+// Sets a bit at each row. Eight rows are read before they are written: a row that follows itself closely would hold up the processor.
+void mark(std::span<const std::uint16_t> rows, std::uint8_t bit, std::uint8_t* users) {
+    constexpr std::size_t AT_ONCE = 8;
+    std::size_t n = 0;
+    for (; n + AT_ONCE <= rows.size(); n += AT_ONCE) {
+        std::array<std::uint8_t, AT_ONCE> marked;
+        for (std::size_t i = 0; i < AT_ONCE; ++i) marked[i] = users[rows[n + i]] | bit;
+        for (std::size_t i = 0; i < AT_ONCE; ++i) users[rows[n + i]] = marked[i];
+    }
+    for (; n < rows.size(); ++n) users[rows[n]] |= bit;
 }
 
 std::vector<const SparseKernels*> find_usable() {
@@ -119,6 +135,10 @@ std::size_t SparseNetwork::bytes() const {
 
 SparseNetwork::Scratch::Scratch(const SparseNetwork& network)
     : sums_(network.widths_.columns()),
+      shared_sums_(network.widths_.columns()),
+      users_(SPARSE_ROWS),
+      shared_(MAX_SPARSE_ROWS),
+      own_(MAX_SPARSE_ROWS),
       policy_(network.label_stride_),
       value_(network.widths_.value / 2),
       wide_value_(network.widths_.value / 2),
@@ -131,19 +151,75 @@ SparseNetwork::Scratch::Scratch(const SparseNetwork& network)
 bool SparseNetwork::evaluate(Scratch& scratch, std::size_t first, std::size_t count, const SparseInput& in,
                              const SlotOutput& out) const {
     bool is_finite = true;
-    const std::size_t columns = widths_.columns(), odd = columns / 2, begin = widths_.policy / 2;
-    for (std::size_t n = first; n < first + count; ++n) {
-        const std::span<const std::uint16_t> rows = in.rows(n);
-        std::int16_t* const sums = scratch.sums_.data();
-        kernels_.sum_rows(rows.data(), rows.size(), table_.data(), columns, bias_.data(), sums);
-        kernels_.products(sums, tops_.data(), factors_.data(), odd, widths_.policy, scratch.policy_.data());
-        kernels_.products(sums + begin, tops_.data() + begin, factors_.data() + begin, odd, widths_.value, scratch.value_.data());
-        is_finite &= policy(scratch, in.move_features(n), out.logits + n * MAX_MOVES);
-        const float logit = value_logit(scratch, rows);
-        out.values[n] = 1 / (1 + std::exp(-logit));
-        is_finite &= std::isfinite(logit);
+    for (const std::size_t end = first + count; first < end; first += TOGETHER)
+        is_finite &= evaluate_some(scratch, first, std::min(TOGETHER, end - first), in, out);
+    return is_finite;
+}
+
+// Leaves of one tree have more than half of their rows in common where their boards are seen alike: those are added once. The sums are
+// exact, so their order does not matter.
+bool SparseNetwork::evaluate_some(Scratch& scratch, std::size_t first, std::size_t count, const SparseInput& in,
+                                  const SlotOutput& out) const {
+    std::array<unsigned, SparseInput::VIEWS> sets{};  // of positions
+    for (std::size_t k = 0; k < count; ++k) sets[in.view(first + k)] |= 1U << k;
+    std::uint8_t* const users = scratch.users_.data();
+    const auto shares = [](unsigned set) { return (set & (set - 1)) != 0; };
+    if (std::any_of(sets.begin(), sets.end(), shares)) {
+        std::fill_n(users, SPARSE_ROWS, std::uint8_t{0});
+        for (std::size_t k = 0; k < count; ++k)
+            if (shares(sets[in.view(first + k)]))
+                mark(in.rows(first + k), static_cast<std::uint8_t>(1U << k), users);
+        // Only rows of threats may occur more than once in a position, and so are left out.
+        std::fill_n(users + FIRST_THREAT_ROW, THREAT_ROWS, std::uint8_t{0});
+    }
+    bool is_finite = true;
+    const Sums start{bias_.data(), 0};
+    for (const unsigned set : sets) {
+        if (set == 0) continue;
+        const auto leader = static_cast<std::size_t>(std::countr_zero(set));
+        if (!shares(set)) {
+            is_finite &= finish(scratch, first + leader, start, in.rows(first + leader), in, out);
+            continue;
+        }
+        const auto is_shared = [users, set](std::uint16_t row) { return (users[row] & set) == set; };
+        std::uint16_t *const shared = scratch.shared_.data(), *const own = scratch.own_.data();
+        std::size_t sharing = 0;
+        for (const std::uint16_t row : in.rows(first + leader)) {
+            shared[sharing] = row;
+            sharing += std::size_t{is_shared(row)};
+        }
+        kernels_.sum_rows(shared, sharing, table_.data(), widths_.columns(), bias_.data(), scratch.shared_sums_.data());
+        const Sums common{scratch.shared_sums_.data(), value_sum({shared, sharing})};
+        for (std::size_t k = leader; k < count; ++k) {
+            if ((set >> k & 1) == 0) continue;
+            std::size_t owned = 0;
+            for (const std::uint16_t row : in.rows(first + k)) {
+                own[owned] = row;
+                owned += std::size_t{!is_shared(row)};
+            }
+            is_finite &= finish(scratch, first + k, common, {own, owned}, in, out);
+        }
     }
     return is_finite;
+}
+
+bool SparseNetwork::finish(Scratch& scratch, std::size_t n, const Sums& start, std::span<const std::uint16_t> rows,
+                           const SparseInput& in, const SlotOutput& out) const {
+    const std::size_t columns = widths_.columns(), odd = columns / 2, begin = widths_.policy / 2;
+    std::int16_t* const sums = scratch.sums_.data();
+    kernels_.sum_rows(rows.data(), rows.size(), table_.data(), columns, start.columns, sums);
+    kernels_.products(sums, tops_.data(), factors_.data(), odd, widths_.policy, scratch.policy_.data());
+    kernels_.products(sums + begin, tops_.data() + begin, factors_.data() + begin, odd, widths_.value, scratch.value_.data());
+    const bool is_finite = policy(scratch, in.move_features(n), out.logits + n * MAX_MOVES);
+    const float logit = value_logit(scratch, start.value + value_sum(rows));
+    out.values[n] = 1 / (1 + std::exp(-logit));
+    return is_finite && std::isfinite(logit);
+}
+
+std::int32_t SparseNetwork::value_sum(std::span<const std::uint16_t> rows) const {
+    std::int32_t sum = 0;
+    for (const std::uint16_t row : rows) sum += value_rows_.data()[row];
+    return sum;
 }
 
 bool SparseNetwork::policy(Scratch& scratch, std::span<const MoveFeatures> moves, float* logits) const {
@@ -164,7 +240,7 @@ bool SparseNetwork::policy(Scratch& scratch, std::span<const MoveFeatures> moves
     return is_finite;
 }
 
-float SparseNetwork::value_logit(Scratch& scratch, std::span<const std::uint16_t> rows) const {
+float SparseNetwork::value_logit(Scratch& scratch, std::int32_t row_sum) const {
     std::int32_t* const sums = scratch.hidden_sums_.data();
     float *const hidden1 = scratch.hidden1_.data(), *const hidden2 = scratch.hidden2_.data();
     std::copy_n(scratch.value_.data(), widths_.value / 2, scratch.wide_value_.data());
@@ -174,9 +250,7 @@ float SparseNetwork::value_logit(Scratch& scratch, std::span<const std::uint16_t
     kernels_.multiply_floats(hidden1, widths_.hidden, value_layer2_.data(), value_bias2_.data(), hidden_, hidden2);
     float logit = scales_.value_bias3;
     for (std::size_t i = 0; i < widths_.hidden; ++i) logit += std::max(0.0f, hidden2[i]) * value_layer3_.data()[i];
-    std::int32_t skipped = 0;
-    for (const std::uint16_t row : rows) skipped += value_rows_.data()[row];
-    return logit + static_cast<float>(skipped) * scales_.value_rows;
+    return logit + static_cast<float>(row_sum) * scales_.value_rows;
 }
 
 }  // namespace fukayomi

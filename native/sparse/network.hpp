@@ -42,7 +42,9 @@ class SparseNetwork {
 
       private:
         friend class SparseNetwork;
-        Aligned<std::int16_t> sums_;
+        Aligned<std::int16_t> sums_, shared_sums_;
+        Aligned<std::uint8_t> users_;  // [SPARSE_ROWS]
+        Aligned<std::uint16_t> shared_, own_;
         Aligned<std::uint8_t> policy_, value_;
         Aligned<std::uint16_t> wide_value_;
         Aligned<std::int32_t> labels_, groups_, hidden_sums_;
@@ -57,8 +59,18 @@ class SparseNetwork {
     std::size_t bytes() const;
 
   private:
+    // Some rows of the table, and what they add.
+    struct Sums {
+        const std::int16_t* columns;
+        std::int32_t value;  // of value_rows
+    };
+    // Writes what follows from the sum of `start` and more rows.
+    bool finish(Scratch& scratch, std::size_t n, const Sums& start, std::span<const std::uint16_t> rows, const SparseInput& in,
+                const SlotOutput& out) const;
+    bool evaluate_some(Scratch& scratch, std::size_t first, std::size_t count, const SparseInput& in, const SlotOutput& out) const;
+    std::int32_t value_sum(std::span<const std::uint16_t> rows) const;
     bool policy(Scratch& scratch, std::span<const MoveFeatures> moves, float* logits) const;
-    float value_logit(Scratch& scratch, std::span<const std::uint16_t> rows) const;
+    float value_logit(Scratch& scratch, std::int32_t row_sum) const;
 
     const SparseKernels& kernels_;
     SparseWidths widths_;

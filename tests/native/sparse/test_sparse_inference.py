@@ -121,6 +121,24 @@ def test_a_result_depends_on_nothing_else(file: SparseFile) -> None:
         ]
 
 
+def test_leaves_of_one_tree_share_rows(file: SparseFile) -> None:
+    """They have most rows in common, which does not show: each has the result that it has alone."""
+    source = random.Random(3)
+    positions = []
+    for _ in range(21):
+        position = random_position(5)
+        for _ in range(source.randint(0, 4)):
+            position.push(source.choice(position.legal_moves))
+        positions.append(position)
+    for instructions in sparse_instructions():
+        network = SparseInferenceNetwork(file.data, instructions)
+        logits, values = evaluated(network, positions)
+        for n, position in enumerate(positions):
+            alone, value = evaluated(network, [position])
+            assert alone[0].tobytes() == logits[n].tobytes()
+            assert value[0] == values[n]
+
+
 def test_rows_that_are_left_out_do_not_occur() -> None:
     kept = set(sparse_kept_rows())
     assert len(kept) == SPARSE_ROWS - 1539

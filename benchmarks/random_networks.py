@@ -1,0 +1,34 @@
+"""Sparse networks with random parameters, for benchmarks: their speed does not depend on them."""
+
+from pathlib import Path
+
+from fukayomi.engine.evaluators.backends.native_model import SparseModel
+from fukayomi.engine.evaluators.backends.network_file import NetworkFile
+from fukayomi.files.sparse_network import read_sparse_file
+
+
+def make_sparse(folder: Path) -> Path:
+    """The file of a network of 384 accumulators for the policy and as many for the value."""
+    import torch
+
+    from fukayomi.nn.sparse import SparseNetwork
+    from fukayomi.nn.sparse_config import SparseConfig
+    from fukayomi.nn.sparse_file import save_sparse
+
+    torch.manual_seed(1)
+    path = folder / "random-384x384.sparse"
+    save_sparse(SparseNetwork(SparseConfig()), path)
+    return path
+
+
+def sparse_models(path: Path) -> dict[str, SparseModel]:
+    """The network with each of the processor's vector instructions, the fastest last."""
+    from fukayomi._native import sparse_instructions
+
+    file = read_sparse_file(path)
+    return {name: SparseModel(file, instructions=name) for name in sparse_instructions()}
+
+
+def sparse_file(given: str, folder: Path) -> NetworkFile:
+    """The file of this name, or one with random parameters."""
+    return NetworkFile(Path(given) if given else make_sparse(folder))
