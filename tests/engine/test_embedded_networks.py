@@ -30,6 +30,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     sparse = sparse_files.write(tmp_path, sparse_files.SMALL).path
     sparse.rename(folder / "fukayomi-sparse-64x64.sparse")
     monkeypatch.setattr(networks, "NETWORKS", folder)
+    monkeypatch.setattr(networks, "SPARSE_IS_DEFAULT", True)
     monkeypatch.setattr("fukayomi.engine.choice.gpu_names", lambda: ())
     return folder
 
@@ -42,6 +43,15 @@ def test_without_a_sparse_one_the_residual_one_is_meant(package: Path) -> None:
             assert find_network(name, wanted) == package / "fukayomi-5x64.onnx"
     with Network(device="native", precision="fp32") as network:
         assert network.name == "embedded network"
+
+
+def test_the_sparse_one_is_taken_unasked_only_where_it_is_the_default(
+    package: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(networks, "SPARSE_IS_DEFAULT", False)
+    for name in UNASKED:
+        assert find_network(name, Plan()).suffix == ".onnx"
+    assert find_network("<sparse>", Plan()).suffix == ".sparse"
 
 
 def test_each_has_a_name(package: Path) -> None:

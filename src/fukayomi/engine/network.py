@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from fukayomi.engine.evaluators.protocol import Evaluator
 
 NETWORKS = Path(__file__).parent / "networks"
+SPARSE_IS_DEFAULT = False
+"""Whether the sparse network is taken unasked on a CPU. It has to win at all times a move first (networks/MODEL_CARD.md)."""
 STUBS = ("<hash>", "<uniform>")
 """Names that stand for evaluators without a network, for tests and measurements."""
 SUGGESTIONS_BYTES = 1 << 16
@@ -225,14 +227,14 @@ def embedded_network(wanted: Plan | None = None) -> Path:
 
     Args:
         wanted: How it is to be run. None: the residual one, which can be trained further and which every backend runs.
-            Otherwise the sparse one, if there is one and it runs so: in integers on a CPU, where there is no GPU that
-            runs the residual one.
+            Otherwise, with `SPARSE_IS_DEFAULT`, the sparse one, if there is one and it runs so: in integers on a CPU,
+            where there is no GPU that runs the residual one.
 
     Raises:
         EvaluatorError: As `embedded_networks`.
     """
     residual, *sparse = embedded_networks().values()
-    if not sparse or wanted is None or wanted.precision not in ("auto", "int8"):
+    if not sparse or not SPARSE_IS_DEFAULT or wanted is None or wanted.precision not in ("auto", "int8"):
         return residual
     if wanted.backend == "auto":
         from fukayomi.engine.choice import has_gpu
