@@ -238,7 +238,7 @@ std::size_t SparseReader::rows(std::span<std::uint16_t, MAX_SPARSE_ROWS> out) co
     };
     // Three words have all that a kind of piece attacks: pieces on files 1 to 7; the own king's zone, and behind it pieces on files 8 and
     // 9; the other king's zone. Here are the rows of their bits for the first kind.
-    std::array<std::array<std::uint16_t, 64>, 3> rows_of_bits;
+    std::array<std::array<std::uint16_t, 64>, 3> rows_of_bits{};
     std::array<Bitboard, 2> zones{};
     std::array<int, 2> begins{};
     for (const Color king : {BLACK, WHITE}) {

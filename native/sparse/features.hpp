@@ -37,7 +37,7 @@ constexpr std::size_t FIRST_ZONE_ROW = FIRST_THREAT_ROW + THREAT_ROWS;
 constexpr std::size_t SPARSE_ROWS = FIRST_ZONE_ROW + ZONE_ROWS;
 static_assert(SPARSE_ROWS == 24'832);
 
-// Room for the rows of a position, of which there are fewer: every square; a hand's 57; 40 pieces, each attacked by all kinds; full zones.
+// Room for the rows of a position, which has fewer: every square; a hand's 57; 40 pieces, each attacked by all kinds; full zones.
 constexpr std::size_t MAX_SPARSE_ROWS = SQUARES + HAND_ROWS + 40 * PIECE_KINDS + 2 * ZONE_SIDE * ZONE_SIDE * (1 + PIECE_KINDS);
 
 // What moves: 0 to 13 on the board by PieceType from PAWN on, as it was before a promotion; 14 to 20 drops, P L N S B R G.
@@ -76,7 +76,8 @@ public:
     void read(const Board& pos) { read(piece_sets(pos)); }
     void read(const PieceSets& sets);
 
-    // Writes the rows, in no particular order, and returns their number. A row may occur more than once, and then counts so often.
+    // Writes the rows, in no particular order, and returns their number; what is behind them is overwritten. A row may occur more than
+    // once, and then counts so often.
     std::size_t rows(std::span<std::uint16_t, MAX_SPARSE_ROWS> out) const;
     // The features of legal moves of the position, as the board has them; `out` has room for them.
     void moves(std::span<const Move> moves, MoveFeatures* out) const;
