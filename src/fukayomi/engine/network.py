@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 NETWORKS = Path(__file__).parent / "networks"
 SPARSE_IS_DEFAULT = False
-"""Whether the sparse network is taken unasked on a CPU. It has to win at all times a move first (networks/MODEL_CARD.md)."""
+"""Whether the sparse network is taken unasked on a CPU: once it wins at all times a move (networks/MODEL_CARD.md)."""
 STUBS = ("<hash>", "<uniform>")
 """Names that stand for evaluators without a network, for tests and measurements."""
 SUGGESTIONS_BYTES = 1 << 16
