@@ -27,6 +27,7 @@ from fukayomi.engine.network import embedded_network
 from fukayomi.engine.settings import UsiSettings
 from fukayomi.listener import SILENT
 from fukayomi.loop import build_settings
+from fukayomi.loop.families import suffix_of
 from fukayomi.loop.folder import RunFolder
 from fukayomi.loop.learner import create_network
 from fukayomi.loop.settings import OPENINGS
@@ -92,8 +93,9 @@ def main(words: Sequence[str] | None = None) -> None:
         network = embedded_network()
         if given.preset:
             folder = RunFolder(name)
-            create_network(build_settings({"preset": given.preset}), folder, SILENT)
-            network = folder.network(0)
+            settings = build_settings({"preset": given.preset})
+            create_network(settings, folder, SILENT)
+            network = folder.network(0, suffix_of(settings.network))
         for _ in range(given.repeats):
             for kind, play in (("pool", in_a_pool), ("engines", by_engines)):
                 found[kind].append(measure(play, network, given.games, given.playouts))
