@@ -160,7 +160,7 @@ def test_metrics_on_new_games_are_of_the_network_that_the_learner_begins_from(tm
         device="cpu",
     )  # fmt: skip
 
-    assert journal.all(Trained)[1].fresh == found.as_dict()
+    assert journal.all(Trained)[1].fresh == pytest.approx(found.as_dict())
 
 
 def test_after_a_rollback_and_a_generation_without_steps_it_begins_from_the_network_that_passed(tmp_path: Path) -> None:
