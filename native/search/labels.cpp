@@ -74,7 +74,7 @@ std::vector<std::uint8_t> Search::labelled_leaves(const Batch& batch, const floa
 
 std::vector<std::uint8_t> Search::labelled_nodes(std::uint32_t least_visits) const {
     LabelledPositions labelled;
-    const std::lock_guard lock(mutex_);
+    const Asking asking(*this);
     if (root_ != nullptr) label_below(tree_.root(), root_->board, std::max(least_visits, 2U), labelled);
     return labelled.take();
 }

@@ -104,7 +104,7 @@ bool Search::set_position(const Position& position, std::span<const Move> search
                           std::optional<std::uint64_t> nodes, bool explores) {
     for (const Move m : search_moves)
         if (!position.board().is_legal(m)) throw std::invalid_argument("illegal search move " + usi(m));
-    const std::lock_guard lock(mutex_);
+    const Asking asking(*this);
     while (!active_.empty()) undo(*active_.back());
     nodes_ = evaluations_ = playouts_ = 0;
     node_limit_ = nodes;
@@ -119,12 +119,12 @@ bool Search::set_position(const Position& position, std::span<const Move> search
 }
 
 void Search::forget() {
-    const std::lock_guard lock(mutex_);
+    const Asking asking(*this);
     is_forgotten_ = true;
 }
 
 void Search::compare(std::span<const Move> moves) {
-    const std::lock_guard lock(mutex_);
+    const Asking asking(*this);
     if (moves.empty()) throw std::invalid_argument("there is no move to compare");
     for (const Move m : moves)
         if (!root_->moves.contains(m)) throw std::invalid_argument(usi(m) + " is not a move of the root");
@@ -469,7 +469,7 @@ std::optional<Path> Search::path_to(std::span<const Move> moves) {
 
 bool Search::prove(const Position& position, std::optional<Color> winner, std::optional<int> mate_plies) {
     const Verdict verdict = proven_verdict(position.board().turn(), winner, mate_plies);
-    const std::lock_guard lock(mutex_);
+    const Asking asking(*this);
     const auto moves = moves_from_root(position);
     const std::optional<Path> path = moves ? path_to(*moves) : std::nullopt;
     if (path) tree_.prove(*path, verdict);
@@ -480,7 +480,7 @@ bool Search::enter_mate(const Position& position, std::span<const Move> mate) {
     require_mate(position.board(), mate);
     Board after = position.board();
     after.do_move(mate.front());
-    const std::lock_guard lock(mutex_);
+    const Asking asking(*this);
     auto moves = moves_from_root(position);
     return moves && enter_mate(std::move(*moves), mate, position.board().key(), after.key());
 }

@@ -207,6 +207,21 @@ private:
     const Puct puct_;  // below the root
     std::atomic<bool> is_stopped_ = false;
 
+    // Holds the mutex for a caller who asks for something. Threads that search by `run` hold it most of the time and take it again at once,
+    // so they let those who ask go first.
+    class Asking {
+    public:
+        explicit Asking(const Search& search) : lock_(search.mutex_, std::defer_lock) {
+            search.asking_.fetch_add(1);
+            lock_.lock();
+            search.asking_.fetch_sub(1);
+        }
+
+    private:
+        std::unique_lock<std::mutex> lock_;
+    };
+
+    mutable std::atomic<int> asking_ = 0;
     mutable std::mutex mutex_;  // guards everything below
     Tree tree_;
     const std::unique_ptr<RootPolicy> root_policy_;

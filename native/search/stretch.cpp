@@ -1,6 +1,8 @@
 // Batches of an evaluator in the core. A network that takes microseconds for a position would wait longer for the calls of a batch from
 // outside than for its own work.
 #include <algorithm>
+#include <mutex>
+#include <thread>
 
 #include "encode/evaluator.hpp"
 #include "search/search.hpp"
@@ -14,7 +16,10 @@ Search::Stretched Search::run(Batch& batch, CoreEvaluator& evaluator, SlotInput&
     while (done.nodes < stretch.nodes && done.is_finite) {
         const std::size_t left = stretch.nodes - done.nodes;
         std::size_t rows = stretch.rows;
-        if (stretch.visits_per_leaf > 0) rows = std::min(rows, std::max<std::size_t>(1, root_visits() / stretch.visits_per_leaf));
+        if (stretch.visits_per_leaf > 0) {
+            const std::lock_guard lock(mutex_);
+            rows = std::min(rows, std::max<std::size_t>(1, tree_[tree_.root()].visits / stretch.visits_per_leaf));
+        }
         // A smaller batch only where no other can follow: what a search finds must not depend on where its stretches end.
         const std::size_t wanted = batch.has_cache() ? 2 * rows : rows;
         if (wanted > left && done.nodes > 0) break;
@@ -38,6 +43,7 @@ Search::Stretched Search::run(Batch& batch, CoreEvaluator& evaluator, SlotInput&
                 cancel(batch);
             }
         }
+        while (asking_.load() > 0) std::this_thread::yield();
         if (std::chrono::steady_clock::now() >= end) break;
     }
     return done;
