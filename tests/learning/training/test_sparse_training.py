@@ -283,7 +283,7 @@ def test_networks_and_files_that_do_not_fit_are_refused(tmp_path: Path, train_fi
     with pytest.raises(ExportError, match="float16"):
         export_network(SparseNetwork(TINY), tmp_path / "network.safetensors", half=True)
     export_network(SparseNetwork(TINY), tmp_path / "network.safetensors")
-    with pytest.raises(EvaluatorError, match="does not play by torch"):
+    with pytest.raises(EvaluatorError, match="not by torch"):
         load(NetworkFile(tmp_path / "network.safetensors"), Plan("torch", "fp32", threads=1, slots=1, batch_size=1))
     with pytest.raises(ModelFileError, match="a sparse network cannot dance"):
         residual(SparseNetwork(TINY), "file", "dance")

@@ -162,7 +162,7 @@ def test_arrays_are_checked() -> None:
     with pytest.raises(ValueError, match="0 rows; it needs 1"):
         search.apply(batch, slot.logits[:0], slot.values)
     slot.input.counts[0] = 594
-    with pytest.raises(ValueError, match="row 0 has a count above 593"):
+    with pytest.raises(ValueError, match="row 0: the count 594 is above 593"):
         slot.run(HashEvaluator(), 1)
 
 
