@@ -36,16 +36,20 @@ class StubEvaluator:
 class CoreStubEvaluator(StubEvaluator):
     """One whose batches the core runs by itself."""
 
+    def by_batch(self) -> StubEvaluator:
+        """The same, called for each batch as networks of other libraries are."""
+        return StubEvaluator(self._native, self.identity, self.batch_size)
+
     def core(self, slot: Slot) -> HashEvaluator | UniformEvaluator:
         """The native evaluator."""
         return self._native
 
 
-def hash_evaluator(batch_size: int = 16, seed: int = 0) -> StubEvaluator:
+def hash_evaluator(batch_size: int = 16, seed: int = 0) -> CoreStubEvaluator:
     """Policy and value from a hash of the position: arbitrary, as sharp as a network's, and reproducible."""
     return CoreStubEvaluator(HashEvaluator(seed), f"hash-{seed}", batch_size)
 
 
-def uniform_evaluator(batch_size: int = 16) -> StubEvaluator:
+def uniform_evaluator(batch_size: int = 16) -> CoreStubEvaluator:
     """The same logit for every move and the value 0.5 for every position."""
     return CoreStubEvaluator(UniformEvaluator(), "uniform", batch_size)
