@@ -15,6 +15,7 @@
 #include "network/runner.hpp"
 
 using namespace fukayomi;
+using NetworkRunner = Runner<ResidualNetwork>;
 
 namespace {
 
