@@ -342,7 +342,7 @@ def _load(model: "str | Path | Evaluator", plan: Plan, devices: int) -> "Evaluat
         from fukayomi.engine.evaluators.stubs import hash_evaluator, uniform_evaluator
 
         make = hash_evaluator if model == "<hash>" else uniform_evaluator
-        return make(plan.batch_size or 16).by_batch()
+        return make(plan.batch_size or 16)
     from fukayomi.engine.choice import divided, load
     from fukayomi.engine.evaluators.backends.network_file import NetworkFile
 

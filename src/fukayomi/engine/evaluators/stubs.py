@@ -36,10 +36,6 @@ class StubEvaluator:
 class CoreStubEvaluator(StubEvaluator):
     """One whose batches the core runs by itself."""
 
-    def by_batch(self) -> StubEvaluator:
-        """The same, called for each batch as networks of other libraries are."""
-        return StubEvaluator(self._native, self.identity, self.batch_size)
-
     def core(self, slot: Slot) -> HashEvaluator | UniformEvaluator:
         """The native evaluator."""
         return self._native
