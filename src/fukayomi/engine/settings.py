@@ -1,7 +1,8 @@
 """The options of the USI engine, with dlshogi's names and units, and their meaning for the search and the clock."""
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal
 
 from fukayomi import __version__
 from fukayomi._native import EVAL_SCALE, MAX_MOVES, DeclarationRule, Fpu, SearchParams, centipawns
@@ -51,6 +52,13 @@ NARROW_SHARE = 0.1
 def is_network_name(model: str) -> bool:
     """Whether what names a network is no file: an embedded one, or an evaluator for tests."""
     return model in DEFAULT_NAMES or (model.startswith("<") and model.endswith(">"))
+
+
+def network_in_folder(model: Any, folder: Path) -> Any:
+    """What a file of settings in this folder names as a network; a relative path is relative to the folder."""
+    from fukayomi.settings import in_folder  # the engine itself needs no pydantic
+
+    return model if isinstance(model, str) and is_network_name(model) else in_folder(model, folder)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from fukayomi._native import DeclarationRule, Fpu, RootRule, SearchParams, SelfplayParams
-from fukayomi.arena.game.rules import StrictModel
+from fukayomi.settings import Settings
 
 FpuName = Literal["parent", "half", "loss", "win"]
 Rule = Literal["none", "points_24", "points_27", "points_24_handicap", "points_27_handicap", "try"]
@@ -31,7 +31,7 @@ def _none_or_usable(temperature: float) -> float:
     return temperature
 
 
-class SelfplaySettings(StrictModel, use_attribute_docstrings=True):
+class SelfplaySettings(Settings):
     """Everything that a game depends on, besides networks, openings, seed and its number.
 
     Plies count from a game's first searched move, unless something else is said.

@@ -18,26 +18,29 @@ An example:
 """
 
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, ClassVar, Self
 
 from pydantic import Field, model_validator
 
 from fukayomi.arena.game import choices
 from fukayomi.arena.game.choices import OpeningOrder, Tournament
-from fukayomi.arena.game.rules import Count, EngineSettings, Positive, Rules, StrictModel
+from fukayomi.arena.game.rules import ConfigurationError, Count, EngineSettings, Positive, Rules
 from fukayomi.arena.game.time_control import TimeControl
 from fukayomi.arena.statistics.sprt import SprtSettings
+from fukayomi.settings import FromFile, Settings, in_folder
 
 
-class MatchSettings(StrictModel):
+class MatchSettings(Settings):
     """A match. The same settings always give the same schedule."""
+
+    ERROR: ClassVar = ConfigurationError
 
     engines: Annotated[tuple[EngineSettings, ...], Field(min_length=2, alias="engine")]
     games: Annotated[int, Field(ge=1, le=choices.MOST_GAMES)]
     """Games in total. A round robin spreads them evenly over the pairs of engines."""
     clock: TimeControl
     tournament: Tournament = Tournament.ROUND_ROBIN
-    openings: Path | None = None
+    openings: Annotated[Path | None, FromFile(in_folder)] = None
     """File of openings (USI lines or SFEN); None: the start position."""
     opening_start: Count = 0
     """Openings to skip, in the order they are used."""

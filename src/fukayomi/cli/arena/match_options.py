@@ -206,10 +206,12 @@ def read_settings(options: MatchOptions, clocks: Mapping[str, str] | None = None
     Raises:
         ConfigurationError: A setting is missing, unknown or out of range, or the file of --config cannot be read.
     """
-    from fukayomi.arena.match.configuration import build_settings, check_programs, parse_fields, read_configuration
+    from fukayomi.arena.match.configuration import build_settings, check_programs, parse_fields
+    from fukayomi.arena.match.settings import MatchSettings
+    from fukayomi.settings import read
 
     engines, games, rules, run = options
-    found = read_configuration(engines.config) if engines.config is not None else {}
+    found = read(MatchSettings, engines.config) if engines.config is not None else {}
     found |= (
         given_options(games) | given_options(run, "ray", "as_json") | {k: v for k, v in more.items() if v is not None}
     )
@@ -243,7 +245,7 @@ def _engines(found: list[dict[str, Any]], given: EngineOptions) -> list[dict[str
     Raises:
         ConfigurationError: An option names an unknown engine, or has the wrong form.
     """
-    from fukayomi.arena.match.configuration import ConfigurationError, split_command
+    from fukayomi.arena.game.rules import ConfigurationError, split_command
 
     def check_names(names: list[str], where: str) -> None:
         if twice := sorted({name for name in names if names.count(name) > 1}):
@@ -284,7 +286,7 @@ def split_option(option: str, text: str, separator: str, form: str) -> tuple[str
     Raises:
         ConfigurationError: It does not have the form.
     """
-    from fukayomi.arena.match.configuration import ConfigurationError
+    from fukayomi.arena.game.rules import ConfigurationError
 
     first, found, second = text.partition(separator)
     if not found or not first.strip():

@@ -58,17 +58,18 @@ def train(
     checkpoint.pt, config.toml with all settings, and curves for TensorBoard and as JSON lines.
     """
     with user_errors():
-        from fukayomi.learning.training.configuration import build_configuration, read_configuration
+        from fukayomi.learning.training.configuration import RunConfiguration
         from fukayomi.learning.training.run_folder import CONFIG_NAME, RunFolder
+        from fukayomi.settings import build, read
 
         if source.resume:
             RunFolder(out).require_begun()
         saved = out / CONFIG_NAME
         file = source.config or (saved if source.resume and saved.is_file() else None)
-        settings = read_configuration(file) if file else {}
+        settings = read(RunConfiguration, file) if file else {}
         flags: dict[str, Any] = {
-            "train": train_files or [],
-            "test": source.test or [],
+            **({"train": train_files} if train_files else {}),
+            **({"test": source.test} if source.test else {}),
             "network": _network(network, run.initial or _initial_alone(settings)),
             "training": given_options(optimisation) | given_options(loss) | given_options(helpers),
             "targets": given_options(targets, "eval_scale") | _scale(targets.eval_scale),
@@ -76,7 +77,7 @@ def train(
                 name: str(value) if isinstance(value, Path) else value for name, value in given_options(run).items()
             },
         }
-        configuration = build_configuration(settings, flags)
+        configuration = build(RunConfiguration, settings, flags)
         result = _run(configuration, out, source)
     _print(result, configuration, source)
 
@@ -134,7 +135,7 @@ def _run(configuration: "RunConfiguration", out: Path, source: SourceOptions) ->
         settings=configuration.training,
         resume=source.resume,
         listener=TrainingListeners(TensorBoardListener(), JsonLinesListener(), progress),
-        **vars(configuration.run),
+        **dict(configuration.run),
     )
 
 
