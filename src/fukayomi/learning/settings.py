@@ -65,7 +65,7 @@ class TrainingSettings(Settings):
     epochs: PositiveFloat | None = None
     """Passes over the training data, instead of `steps`; one if neither is given."""
     batch: PositiveInt = 1024
-    """Positions per step."""
+    """Positions of a step."""
     optimizer: OptimizerName = "sgd"
     """"sgd" with Nesterov momentum 0.9, "adamw", or "muon" (blocks by Muon, the rest by AdamW)."""
     lr: PositiveFloat = 0.04
@@ -84,13 +84,13 @@ class TrainingSettings(Settings):
     val_lambda: Share = VAL_LAMBDA
     """Share of the evaluation in the value target, 0 to 1; the rest is the game's result."""
     val_lambda_decay: NotNegativeFloat = 0.0
-    """Passes over the data in which val_lambda falls linearly to 0; 0: it stays."""
+    """Passes over the data in which `val_lambda` falls linearly to 0; 0: it stays."""
     value_weight: NotNegativeFloat = 1.0
     """Weight of the value loss beside that of the policy, which is 1."""
     entropy: float = 0.0
     """Reward for each nat of the policy's entropy."""
     critic: bool = False
-    """Multiply each position's policy loss by result - evaluation + 0.5."""
+    """Multiply each position's policy loss by result - evaluation + 0.5, as dlshogi's --use_critic."""
     ema_interval: NotNegativeInt = 0
     """Steps between two updates of averaged weights, which are then the ones that are evaluated and exported; 0: no
     average. dlshogi and KataGo use 250."""

@@ -119,15 +119,18 @@ class Rules(Settings):
     ERROR: ClassVar = ConfigurationError
 
     max_plies: Positive = choices.MAX_PLIES
-    """The game is a draw after this many plies (the opening's included), unless the last one mates."""
+    """The game is a draw after this many plies (the opening's included), unless the last one mates. Engines are told if
+    they have MaxMovesToDraw or Draw_Ply."""
     declaration: Declaration = Declaration.POINTS_27
+    """Rule for declarations (入玉宣言): 27 or 24 points; with H the pieces that a handicap leaves out count for White;
+    the try rule; or none. Engines are told if they have EnteringKingRule."""
     resign: Resignation | None = None
     draw: DrawAdjudication | None = None
     margin_ms: Count = choices.MARGIN_MS
-    """How late an answer may be."""
+    """How late an answer may be, ms."""
     start_timeout_ms: Positive = choices.START_TIMEOUT_MS
-    """Time for ``usiok``."""
+    """Time limit for usiok, ms."""
     ready_timeout_ms: Positive = choices.READY_TIMEOUT_MS
-    """Time for ``readyok``."""
+    """Time limit for readyok, ms."""
     stall_ms: Positive = choices.STALL_MS
     """Time for a move without a clock (nodes, depth); an engine that takes longer counts as hanging."""

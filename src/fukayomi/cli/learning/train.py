@@ -67,15 +67,14 @@ def train(
         saved = out / CONFIG_NAME
         file = source.config or (saved if source.resume and saved.is_file() else None)
         settings = read(RunConfiguration, file) if file else {}
+        preset = {} if source.preset is None else {"preset": source.preset}
         flags: dict[str, Any] = {
             **({"train": train_files} if train_files else {}),
             **({"test": source.test} if source.test else {}),
-            "network": _network(network, run.initial or _initial_alone(settings)),
-            "training": given_options(optimisation) | given_options(loss) | given_options(helpers),
-            "targets": given_options(targets, "eval_scale") | _scale(targets.eval_scale),
-            "run": {
-                name: str(value) if isinstance(value, Path) else value for name, value in given_options(run).items()
-            },
+            "network": _network(network, given_options(run).get("initial") or _initial_alone(settings)),
+            "training": given_options(optimisation) | given_options(loss) | given_options(helpers) | preset,
+            "targets": given_options(targets),
+            "run": given_options(run),
         }
         configuration = build(RunConfiguration, settings, flags)
         result = _run(configuration, out, source)
@@ -101,16 +100,6 @@ def _network(options: NetworkOptions, initial: Path | str | None) -> dict[str, A
     if options.heads is not None:
         found["heads"] = [name.strip() for name in options.heads.split(",") if name.strip()]
     return found
-
-
-def _scale(text: str | None) -> dict[str, Any]:
-    """The setting of --eval-scale, if it was given."""
-    if text is None:
-        return {}
-    try:
-        return {"eval_scale": float(text)}
-    except ValueError:
-        return {"eval_scale": text}
 
 
 def _run(configuration: "RunConfiguration", out: Path, source: SourceOptions) -> "TrainingResult":

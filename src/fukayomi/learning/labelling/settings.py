@@ -53,13 +53,15 @@ class LabelSettings(Settings):
     """Byoyomi of each search (ms), for USI engines that know neither ``go movetime`` nor ``go nodes``; they take it as
     in a game, and may use less."""
     multipv: Positive | None = None
-    """Most moves of a policy. None: MULTIPV of a USI engine, all visited ones of a network."""
+    """Most moves of a policy; 1 for single moves. None: 4 of a USI engine, all visited ones of a network."""
     temperature: Annotated[float, Field(gt=0)] = TEMPERATURE
-    """T in the shares of an engine's lines, exp(w / T) / sum of exp(w / T), with w the win rate of a line, 0 to 1."""
+    """T in the policy of a USI engine, where the share of a line is proportional to exp(w / T), with w its win rate, 0
+    to 1."""
     eval_scale: Annotated[float, Field(gt=0)] = EVAL_SCALE
     """Centipawns in the win rate of a line, 1 / (1 + exp(-score / eval_scale))."""
     plies: Plies = Plies.SEARCHED
-    """Which positions of games are labelled."""
+    """Of games, label the moves with a score or visits, or all moves, or (for lists of openings) the position after the
+    last move of each line."""
 
     @model_validator(mode="after")
     def _has_a_limit(self) -> Self:

@@ -54,12 +54,14 @@ class ReanalysisSettings(Settings):
     share: Annotated[float, Field(gt=0, le=1)] = 0.8
     """Share of the positions that get new targets, above 0 and at most 1. MuZero Reanalyze renews 80 %."""
     selection: Selection = Selection.RANDOM
-    """Which positions are chosen."""
+    """Which positions are chosen: random: any; age: the first of the first files, so give the oldest first; surprise:
+    rather those whose target is far from the network's policy."""
     multipv: Annotated[int, Field(ge=1)] | None = None
-    """Most moves of a policy; None: all that were visited, or that get 1 / 65535 or more of the network's policy."""
+    """Most moves of a policy; None: all visited ones, or those that get 1 / 65535 or more of the network's policy."""
     seed: Annotated[int, Field(ge=0, lt=1 << 64)] = 0
     """Random seed of the choice."""
     root: Root = Root.PUCT
-    """How the root is searched."""
+    """How the root is searched. puct: as the engine plays, the targets are visits; gumbel: sequential halving, for 4 to
+    64 nodes, the targets are its improved policy."""
     gumbel_moves: Annotated[int, Field(ge=1, le=MAX_MOVES)] = 16
-    """With Root.GUMBEL: moves that halving begins with, those of the greatest priors."""
+    """Most moves that `root` gumbel begins with, those of the greatest priors; one for every 4 nodes."""
