@@ -377,7 +377,7 @@ class UsiSettings:
         params = SearchParams()
         for field in fields(self):
             if (name := field.metadata.get("parameter")) is not None:
-                kind: Any = type(getattr(params, name))
+                kind = getattr(params, name).__class__
                 value, scale = getattr(self, field.name), field.metadata.get("scale", 1)
                 setattr(params, name, kind[value.upper()] if isinstance(value, str) else kind(value / scale))
         params.declaration_rule = self.declaration_rule()

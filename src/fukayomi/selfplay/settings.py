@@ -1,6 +1,6 @@
 """How games against itself are played: the settings of `fukayomi selfplay`, with dlshogi's names and defaults."""
 
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import AfterValidator, Field
 
@@ -197,7 +197,7 @@ class SelfplaySettings(Settings):
         """Set the parameters that have the name of a setting."""
         for name in type(self).model_fields:
             if hasattr(params, name):
-                kind: Any = type(getattr(params, name))
+                kind = getattr(params, name).__class__
                 value = getattr(self, name)
                 setattr(params, name, kind[value.upper()] if isinstance(value, str) else value)
         return params

@@ -82,7 +82,9 @@ def given_options(options: Any, *without: str) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def options_of(model: "type[Settings]", *names: str, panel: str, **flags: str) -> Callable[[type[Any]], type[Any]]:
+def options_of(
+    model: "type[Settings]", *names: str, panel: str | None = None, **flags: str
+) -> Callable[[type[Any]], type[Any]]:
     """Make a class a dataclass of options (see `spread_options`) from fields of settings.
 
     Help and default are the settings': the strings beneath the fields, in which a field in backticks becomes its option
@@ -95,7 +97,7 @@ def options_of(model: "type[Settings]", *names: str, panel: str, **flags: str) -
     Args:
         model: The settings.
         names: The fields.
-        panel: Heading of the options in the help.
+        panel: Heading of the options in the help; None: Options.
         flags: Fields whose option has a name of its own: ``margin_ms="--margin"``.
     """
 

@@ -143,7 +143,8 @@ class LearningSettings(Settings):
         if (preset := training.pop("preset", None)) is not None:
             if not isinstance(preset, str) or preset not in PRESETS:
                 raise cls.ERROR(f"training.preset: {preset!r} is not one of {', '.join(PRESETS)}")
-            below = cls.over(below, {"training": PRESETS[preset], "targets": PRESET_TARGETS.get(preset, {})})
+            named = {"training": _with_one_end(PRESETS[preset]), "targets": PRESET_TARGETS.get(preset, {})}
+            below = merged(below, named)
         if (name := network.pop("name", None)) is not None:
             if not isinstance(name, str):
                 raise cls.ERROR(f'network.name: {name!r} is not a name, such as "resnet10_swish"')
@@ -154,11 +155,7 @@ class LearningSettings(Settings):
                 kept = {key: value for key, value in below["training"].items() if key not in PRESETS["sparse"]}
                 below = {**below, "training": kept}
             below = {**below, "network": {}}
-        # Of steps and epochs, the one that is set takes the place of the other.
-        for one, other in (("steps", "epochs"), ("epochs", "steps")):
-            if one in training and other not in training:
-                training[other] = None
-        changed = {"network": network, "training": training}
+        changed = {"network": network, "training": _with_one_end(training)}
         changed = {name: table for name, table in changed.items() if isinstance(layer.get(name), Mapping)}
         return merged(below, {**layer, **changed})
 
@@ -275,6 +272,12 @@ def with_weight(name: str, weight: float) -> str:
     ('a.hcpe', 'a.hcpe*2', 'a.hcpe*0.3333333333333333')
     """
     return name if weight == 1 else f"{name}*{str(weight).removesuffix('.0')}"
+
+
+def _with_one_end(training: Mapping[str, Any]) -> dict[str, Any]:
+    """Of steps and epochs, the one that is set takes the place of the other in earlier layers."""
+    ends = {name: None for name in ("steps", "epochs") if not {"steps", "epochs"}.isdisjoint(training)}
+    return {**ends, **training}
 
 
 def _table(values: Any, name: str) -> dict[str, Any]:
