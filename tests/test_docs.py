@@ -7,7 +7,7 @@ import pytest
 import typer
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("docs/measurements/*.md"), *ROOT.glob("*/README.md")])
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
