@@ -7,7 +7,8 @@ import pytest
 import typer
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("docs/measurements/*.md"), *ROOT.glob("*/README.md")])
+FOLDERS = ".", "docs", "docs/measurements", "examples", "studies"
+PAGES = sorted(page for folder in FOLDERS for page in (ROOT / folder).glob("*.md"))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -27,7 +28,7 @@ def test_targets_of_make_exist(page: Path) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_programs_of_the_repository_exist(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
-    named = set(re.findall(r"\b(?:benchmarks|tools|examples|native|tests|src/fukayomi|docs)/[\w./-]*\w", text))
+    named = set(re.findall(r"\b(?:benchmarks|tools|studies|examples|native|tests|src/fukayomi|docs)/[\w./-]*\w", text))
     assert sorted(name for name in named if not any((base / name).exists() for base in (ROOT, page.parent))) == []
 
 
