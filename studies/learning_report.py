@@ -80,7 +80,7 @@ class Table:
     notes: list[str] = field(default_factory=list[str])
 
     def markdown(self) -> str:
-        """The table as docs/learning.md has it."""
+        """The table as docs/measurements has it."""
         lines = [f"**{self.title}**", "", row(["", *(name.replace("_", " ") for name in self.columns)])]
         lines.append(f"|{'---|' * (1 + len(self.columns))}")
         for name, cells, is_difference in self.rows:

@@ -1,4 +1,4 @@
-"""The tables of docs/learning.md: what settings, data and kinds of networks give, over several seeds.
+"""Tables of docs/measurements/learning-tables.md: what settings, data and kinds of networks give, over several seeds.
 
     .venv/bin/fukayomi data convert GAMES -o games.hcpe3
     .venv/bin/fukayomi data split games.hcpe3 -o train.hcpe3 -o test.hcpe3 --every 50

@@ -267,7 +267,7 @@ def rows_of(plan: Plan, arms: Sequence[str], seeds: Sequence[int]) -> list[dict[
 
 
 def markdown(plan: Plan, rows: Sequence[dict[str, Any]]) -> str:
-    """The table as docs/learning.md has it."""
+    """The table as docs/measurements has it."""
     base = plan.settings(BASE).model_dump()
     first = f"playouts={base['playouts']}"
     lines = [
