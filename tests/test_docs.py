@@ -68,3 +68,20 @@ def test_the_list_of_commands_has_all_of_them() -> None:
         f"{name} {word}" for name, command in group.commands.items() for word in getattr(command, "commands", ())
     }
     assert listed >= names - {"data", "positions"}
+
+
+def test_options_on_the_pages_exist() -> None:
+    from fukayomi.cli.main import make_app
+
+    unknown = []
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8").replace("\\\n", " ")
+        for line in re.findall(r"^    (?:\S*/)?fukayomi ([a-z].*)$", text, re.MULTILINE):
+            words = re.split(r"  #| && | \| |;", line)[0].split()
+            command, rest = typer.main.get_command(make_app(words)), words
+            while rest and rest[0] in getattr(command, "commands", ()):
+                command, rest = command.commands[rest[0]], rest[1:]
+            known = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
+            given = (word.replace("_", "-") for word in rest if re.fullmatch(r"--?[a-zA-Z][\w-]*", word))
+            unknown += [f"{page.name}: {' '.join(words[:2])} {option}" for option in given if option not in known]
+    assert unknown == []
