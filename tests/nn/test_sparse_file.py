@@ -52,7 +52,7 @@ def file(network: SparseNetwork, tmp_path_factory: pytest.TempPathFactory) -> Sp
 def test_what_is_written_comes_back(network: SparseNetwork, file: SparseFile) -> None:
     loaded = load_sparse(file.path)
     assert loaded.config == CONFIG
-    kept = np.array(sparse_kept_rows())
+    kept = sparse_kept_rows()
     table = network.table().detach()[:, kept]
     tops = torch.from_numpy(file.arrays()["tops"].astype(np.float32)).reshape(-1, 1, 32)
     difference = (loaded.table().detach()[:, kept] - table).abs()

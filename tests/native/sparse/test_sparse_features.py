@@ -8,7 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fukayomi._native import MOVE_ROWS, SPARSE_FEATURES_VERSION, SPARSE_LABELS, SPARSE_ROWS, sparse_moves, sparse_rows
+from fukayomi._native import (
+    MOVE_ROWS,
+    SPARSE_FEATURES_VERSION,
+    SPARSE_LABELS,
+    SPARSE_ROWS,
+    IllegalMoveError,
+    sparse_moves,
+    sparse_rows,
+)
 from fukayomi.shogi import Move, Position
 
 
@@ -67,5 +75,5 @@ def test_both_sides_and_both_halves_of_the_board_see_the_same() -> None:
 
 
 def test_a_move_that_is_not_legal_is_refused() -> None:
-    with pytest.raises(ValueError, match="illegal move 5i5a"):
+    with pytest.raises(IllegalMoveError, match="illegal move '5i5a'"):
         sparse_moves(Position(), [Move.from_usi("5i5a")])
