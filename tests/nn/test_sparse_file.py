@@ -2,14 +2,15 @@
 
 # pyright: reportUnknownMemberType=false
 
-import random
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from network_samples import shaken_sparse
 from numpy.typing import NDArray
+from sparse_positions import random_position
 
 from fukayomi._native import (
     SparseInferenceNetwork,
@@ -28,18 +29,9 @@ from fukayomi.shogi import Position
 CONFIG = SparseConfig(policy=64, value=64, shared=32, hidden=8)
 
 
-def shaken(config: SparseConfig) -> SparseNetwork:
-    torch.manual_seed(11)
-    network = SparseNetwork(config)
-    with torch.no_grad():
-        for parameter in network.parameters():
-            parameter.add_(torch.randn_like(parameter) * 0.02)
-    return network
-
-
 @pytest.fixture(scope="module")
 def network() -> SparseNetwork:
-    return shaken(CONFIG)
+    return shaken_sparse(CONFIG, 0.02)
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +72,7 @@ def test_what_is_written_comes_back(network: SparseNetwork, file: SparseFile) ->
 def test_rows_that_occur_count_more(network: SparseNetwork, tmp_path: Path) -> None:
     rows = np.arange(SQUARE_ROWS, SQUARE_ROWS + 50).astype(np.uint16)
     with torch.no_grad():
-        few = shaken(CONFIG)
+        few = shaken_sparse(CONFIG, 0.02)
         few.others[:, :50] = 0.0625 * torch.randint(-1, 2, few.others[:, :50].shape)
     none = np.empty(0, np.uint16)
     positions = SparsePositions(rows, np.array([0, 50]), none, none.reshape(0, 8), np.array([0, 0]))
@@ -100,22 +92,12 @@ def test_the_embedded_width_has_at_most_20_megabytes(tmp_path: Path) -> None:
 def test_a_network_that_is_not_finite_replaces_nothing(network: SparseNetwork, tmp_path: Path) -> None:
     path = tmp_path / "network.sparse"
     path.write_bytes(b"before")
-    broken = shaken(CONFIG)
+    broken = shaken_sparse(CONFIG, 0.02)
     with torch.no_grad():
         broken.bias[3] = torch.nan
     with pytest.raises(ExportError, match="bias"):
         save_sparse(broken, path)
     assert path.read_bytes() == b"before"
-
-
-def random_position(seed: int) -> Position:
-    source = random.Random(seed)
-    position = Position()
-    for _ in range(source.randint(0, 150)):
-        if not position.legal_moves:
-            break
-        position.push(source.choice(position.legal_moves))
-    return position
 
 
 def floats(network: SparseNetwork, positions: Sequence[Position]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
@@ -135,7 +117,7 @@ def floats(network: SparseNetwork, positions: Sequence[Position]) -> tuple[NDArr
 
 
 def test_integers_are_close_to_floats(tmp_path: Path) -> None:
-    network = shaken(SparseConfig())
+    network = shaken_sparse(SparseConfig(), 0.02)
     save_sparse(network, tmp_path / "network.sparse")
     positions = [random_position(seed) for seed in range(40)]
     read = SparseInput(len(positions))
