@@ -21,6 +21,7 @@ from fukayomi._native import (
     sparse_rows,
 )
 from fukayomi.files.sparse_network import SparseFile, read_sparse_file
+from fukayomi.nn.config import NetworkConfigError
 from fukayomi.nn.parameters import ExportError
 from fukayomi.nn.sparse import SQUARE_ROWS, SparseConfig, SparseNetwork, SparsePositions
 from fukayomi.nn.sparse_file import load_sparse, save_sparse
@@ -87,6 +88,21 @@ def test_rows_that_occur_count_more(network: SparseNetwork, tmp_path: Path) -> N
 def test_the_embedded_width_has_at_most_20_megabytes(tmp_path: Path) -> None:
     save_sparse(SparseNetwork(SparseConfig()), tmp_path / "a.sparse")
     assert (tmp_path / "a.sparse").stat().st_size == 19_217_344
+
+
+def test_networks_have_widths_that_files_have(tmp_path: Path) -> None:
+    for config in (CONFIG, SparseConfig(128, 64, shared=64, hidden=256)):
+        save_sparse(SparseNetwork(config), tmp_path / "a.sparse")
+        assert load_sparse(tmp_path / "a.sparse").config == config
+    for name, numbers in {
+        "policy": (0, 96, 1088),
+        "value": (32, 2048),
+        "shared": (0, 48, 224),
+        "hidden": (9, 264),
+    }.items():
+        for number in numbers:
+            with pytest.raises(NetworkConfigError, match=name):
+                SparseConfig(**{name: number})
 
 
 def test_a_network_that_is_not_finite_replaces_nothing(network: SparseNetwork, tmp_path: Path) -> None:

@@ -37,7 +37,6 @@ def save_sparse(network: SparseNetwork, path: Path | str, positions: SparsePosit
         ExportError: A parameter is not finite.
         DiskError: The disk is full.
         OSError: The file cannot be written.
-        ValueError: The network has widths that a file cannot have.
     """
     require_finite(network.state_dict())
     config = network.config
