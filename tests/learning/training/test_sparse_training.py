@@ -23,6 +23,7 @@ from fukayomi.engine.evaluators.backends.backend import Plan
 from fukayomi.engine.evaluators.backends.network_file import NetworkFile
 from fukayomi.learning import (
     Dataset,
+    DeviceError,
     JsonLinesListener,
     TrainingError,
     TrainingResult,
@@ -279,6 +280,12 @@ def test_networks_and_files_that_do_not_fit_are_refused(tmp_path: Path, train_fi
         load(NetworkFile(tmp_path / "network.safetensors"), Plan("torch", "fp32", threads=1, slots=1, batch_size=1))
     with pytest.raises(ModelFileError, match="a sparse network cannot dance"):
         residual(SparseNetwork(TINY), "file", "dance")
+
+
+def test_it_is_evaluated_on_the_cpu(games_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fukayomi.learning.evaluation.choose_device", lambda _: torch.device("meta"))
+    with pytest.raises(DeviceError, match="computed on the CPU, not on meta: use cpu or auto"):
+        evaluate(SparseNetwork(TINY), Dataset(games_file), device="cuda")
 
 
 def test_a_residual_network_teaches_a_sparse_one(tmp_path: Path, train_file: Path, test_file: Path) -> None:
