@@ -15,7 +15,6 @@ from sparse_files import begins, signed
 
 from fukayomi._native import SparseInferenceNetwork, SparseInput, SparseRunner
 from fukayomi.files.sparse_network import HEADER_BYTES, SparseFile, SparseFileError, read_sparse_file
-from fukayomi.nn.sparse_file import load_sparse
 from fukayomi.shogi import Position
 
 
@@ -136,7 +135,7 @@ def test_mutated_files(
     end: float | None,
     data: st.DataObject,
 ) -> None:
-    """A file with another content and a good hash is refused, or computes something and can be trained further."""
+    """A file with another content and a good hash is refused, or computes something."""
     changed = bytearray(file.data.tobytes())
     start = data.draw(st.sampled_from([0, *begins(file).values()]))
     for where, value in mutations:
@@ -152,11 +151,8 @@ def test_mutated_files(
         assert str(path) in str(error)  # noqa: PT017
         with pytest.raises(ValueError, match=r"\w"):
             SparseInferenceNetwork(np.frombuffer(changed, np.uint8))
-        with pytest.raises(SparseFileError):
-            load_sparse(path)
-        return
-    run(found.data)
-    assert load_sparse(path).config.policy == found.widths.policy
+    else:
+        run(found.data)
 
 
 def test_extreme_weights_compute_something(file: SparseFile) -> None:
