@@ -1,7 +1,7 @@
 """Sparse networks in integers: all instructions and the slow definition side by side."""
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -44,18 +44,22 @@ def file(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 
 def evaluated(
-    network: SparseInferenceNetwork, positions: Sequence[Position], moves: Sequence[Sequence[Move]] | None = None
-) -> tuple[list[NDArray[np.float32]], NDArray[np.float32]]:
+    networks: Sequence[SparseInferenceNetwork],
+    positions: Sequence[Position],
+    moves: Sequence[Sequence[Move]] | None = None,
+) -> Iterator[list[NDArray[np.float32]]]:
+    """What each network says of the positions: the logits of each, and the values."""
     each = [position.legal_moves for position in positions] if moves is None else moves
     given = SparseInput(len(positions))
     for n, position in enumerate(positions):
         given.write(n, position, list(each[n]))
-    logits = np.full((len(positions), 593), np.nan, np.float32)
-    values = np.full(len(positions), np.nan, np.float32)
-    assert SparseRunner(network, 2).run(given, len(positions), logits, values)
-    for n, row in enumerate(logits):
-        assert np.isnan(row[len(each[n]) :]).all()
-    return [row[: len(each[n])] for n, row in enumerate(logits)], values
+    for network in networks:
+        logits = np.full((len(positions), 593), np.nan, np.float32)
+        values = np.full(len(positions), np.nan, np.float32)
+        assert SparseRunner(network, 2).run(given, len(positions), logits, values)
+        for n, row in enumerate(logits):
+            assert np.isnan(row[len(each[n]) :]).all()
+        yield [*(row[: len(each[n])] for n, row in enumerate(logits)), values]
 
 
 def networks_of(file: SparseFile) -> list[SparseInferenceNetwork]:
@@ -63,8 +67,8 @@ def networks_of(file: SparseFile) -> list[SparseInferenceNetwork]:
     return [SparseInferenceNetwork(file.data, instructions) for instructions in sparse_instructions()]
 
 
-def bits(found: tuple[list[NDArray[np.float32]], NDArray[np.float32]]) -> list[bytes]:
-    return [*(row.tobytes() for row in found[0]), found[1].tobytes()]
+def bits(arrays: Sequence[NDArray[np.float32]]) -> list[bytes]:
+    return [array.tobytes() for array in arrays]
 
 
 def check(
@@ -72,15 +76,15 @@ def check(
 ) -> None:
     """All instructions have the same bits, which are those of the slow definition: of every so many positions."""
     moves = [position.legal_moves for position in positions]
-    first, *others = (evaluated(network, positions, moves) for network in networks)
+    first, *others = evaluated(networks, positions, moves)
     for found, network in zip(others, networks[1:], strict=True):
         assert bits(found) == bits(first), network.instructions
     for n in range(0, len(positions), every):
         labels, groups = sparse_moves(positions[n], moves[n])
         rows = sparse_rows(positions[n]).tolist()
         logits, value = plain_inference.evaluate(file, rows, labels.tolist(), groups.tolist())
-        assert logits.tobytes() == first[0][n].tobytes(), positions[n].sfen()
-        assert value == pytest.approx(float(first[1][n]), rel=1e-5)
+        assert logits.tobytes() == first[n].tobytes(), positions[n].sfen()
+        assert value == pytest.approx(float(first[-1][n]), rel=1e-5)
 
 
 @settings(max_examples=5)
@@ -118,12 +122,14 @@ def test_a_result_depends_on_nothing_else(file: SparseFile) -> None:
         leaves.append(position)
     for positions in ([random_position(seed) for seed in range(20)], leaves):
         reverse = [position.legal_moves[::-1] for position in positions]
-        for network in networks_of(file):
-            logits, values = evaluated(network, positions)
-            for n, position in enumerate(positions):
-                assert bits(evaluated(network, [position])) == bits(([logits[n]], values[n : n + 1]))
-            turned, same = evaluated(network, positions, reverse)
-            assert bits(([row[::-1] for row in turned], same)) == bits((logits, values))
+        networks = networks_of(file)
+        alone = [list(evaluated(networks, [position])) for position in positions]
+        turned = evaluated(networks, positions, reverse)
+        for which, (*logits, values) in enumerate(evaluated(networks, positions)):
+            for n, found in enumerate(alone):
+                assert bits(found[which]) == bits([logits[n], values[n : n + 1]])
+            *backwards, same = next(turned)
+            assert bits([*(row[::-1] for row in backwards), same]) == bits([*logits, values])
 
 
 def test_rows_that_are_left_out_do_not_occur() -> None:
