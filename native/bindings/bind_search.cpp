@@ -296,7 +296,7 @@ void bind_search_class(nb::module_& m) {
              "    nodes: Maximum number of leaves, those found in the cache (Batch.hits) included; None: no maximum.\n\n"
              "Returns:\n    The number of rows filled. 0 if other batches hold all leaves that could be evaluated now, or if the\n"
              "    search is stopped, full or decided.\n\nRaises:\n    ValueError: The input or the batch has too few rows, or the batch\n"
-             "    is of another search.\n    RuntimeError: The batch is in use.")
+             "        is of another search.\n    RuntimeError: The batch is in use.")
         .def("apply", &apply, "batch"_a, "logits"_a.noconvert(), "values"_a.noconvert(),
              "Expand the leaves of a batch and back up their values; the batch is empty afterwards.\n\n"
              "Args:\n    logits: float32 [C, 593], of the moves in the order in which they were written.\n"
@@ -319,8 +319,8 @@ void bind_search_class(nb::module_& m) {
              "        cancelled.\n    RuntimeError: The batch is in use.")
         .def("labelled_leaves", &labelled_leaves, "batch"_a, "logits"_a.noconvert(), "values"_a.noconvert(),
              "The positions of a batch with what the evaluator says of them, before it is applied, as bytes of hcpe3: games of one\n"
-             "move without a result, with the policy as visits and the value as an evaluation. None of a batch that was cancelled;\n"
-             "positions whose logits or value `apply` would refuse are left out.")
+             "move without a result, with the policy as visits and the value as an evaluation. A batch that was cancelled gives\n"
+             "no bytes; positions whose logits or value `apply` would refuse are left out.")
         .def("labelled_nodes", &labelled_nodes, "least_visits"_a,
              "The positions of the tree that have at least so many visits, 2 or more, with what the search says of them, as bytes of\n"
              "hcpe3: games of one move without a result, with the shares of visits as the policy (moves that are proven to lose have\n"

@@ -2068,7 +2068,7 @@ class Search:
 
         Raises:
             ValueError: The input or the batch has too few rows, or the batch
-            is of another search.
+                is of another search.
             RuntimeError: The batch is in use.
         """
 
@@ -2112,8 +2112,8 @@ class Search:
     def labelled_leaves(self, batch: Batch, logits: Annotated[NDArray[numpy.float32], dict(shape=(None, 593), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> bytes:
         """
         The positions of a batch with what the evaluator says of them, before it is applied, as bytes of hcpe3: games of one
-        move without a result, with the policy as visits and the value as an evaluation. None of a batch that was cancelled;
-        positions whose logits or value `apply` would refuse are left out.
+        move without a result, with the policy as visits and the value as an evaluation. A batch that was cancelled gives
+        no bytes; positions whose logits or value `apply` would refuse are left out.
         """
 
     def labelled_nodes(self, least_visits: int) -> bytes:
