@@ -2043,9 +2043,12 @@ class Search:
         A batch for up to `capacity` leaves.
 
         Args:
-            capacity: Maximum number of leaves.
+            capacity: Maximum number of leaves, 1 to 65536.
             cache: Evaluations by the network that the batch goes to. Leaves found there need no row; what apply is given
                 is added. None: no cache.
+
+        Raises:
+            ValueError: capacity is out of range.
         """
 
     def gather(self, batch: Batch, input: SlotInput, first: int, limit: int, nodes: int | None = None) -> int:
@@ -2064,7 +2067,8 @@ class Search:
             search is stopped, full or decided.
 
         Raises:
-            ValueError: The input or the batch has too few rows.
+            ValueError: The input or the batch has too few rows, or the batch
+                is of another search.
             RuntimeError: The batch is in use.
         """
 
@@ -2100,13 +2104,16 @@ class Search:
             if a result of the evaluator is not finite, whose batch is cancelled.
 
         Raises:
-            ValueError: Memory is too small, or a logit or a value is unusable; the batch is cancelled.
+            ValueError: Memory is too small, the batch is of another search, or a logit or a value is unusable; the batch is
+                cancelled.
+            RuntimeError: The batch is in use.
         """
 
     def labelled_leaves(self, batch: Batch, logits: Annotated[NDArray[numpy.float32], dict(shape=(None, 593), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> bytes:
         """
         The positions of a batch with what the evaluator says of them, before it is applied, as bytes of hcpe3: games of one
-        move without a result, with the policy as visits and the value as an evaluation.
+        move without a result, with the policy as visits and the value as an evaluation. A batch that was cancelled gives
+        no bytes; positions whose logits or value `apply` would refuse are left out.
         """
 
     def labelled_nodes(self, least_visits: int) -> bytes:
@@ -2327,7 +2334,11 @@ class NetworkRunner(CoreEvaluator):
         """
         Args:
             network: The network.
-            threads: Threads that share the positions of a batch.
+            threads: Threads that share the positions of a batch, 1 to 1024.
+
+        Raises:
+            ValueError: There cannot be so many threads.
+            RuntimeError: The system has no more threads.
         """
 
 class SelfplayParams:
@@ -2833,7 +2844,7 @@ def sparse_moves(position: fukayomi.Position, moves: Sequence[fukayomi.Move]) ->
         `MOVE_ROWS`.
 
     Raises:
-        ValueError: A move is not legal.
+        IllegalMoveError: A move is not legal.
     """
 
 def first_layer(rows: Annotated[NDArray[numpy.uint16], dict(order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu', writable=False)], squares: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], attacked: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], placed: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], others: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], bias: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], accumulators: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')], policy: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')], value: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')], threads: int) -> None:
@@ -2922,7 +2933,8 @@ def sparse_planes_batch(planes1: Annotated[NDArray[numpy.uint8], dict(shape=(Non
         number of the move played, -1 if there is none, int64 [N]. What the search leaves out counts for its promotion.
 
     Raises:
-        PackedError: Planes are no position that the rules allow.
+        InvalidPackedError: Planes are no position that the rules allow; the message has its number.
+        ValueError: A shape, a label or a place is wrong.
     """
 
 def sparse_batch(hcps: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu', writable=False)], moves: Annotated[NDArray[numpy.uint16], dict(order='C', device='cpu', writable=False)], visits: Annotated[NDArray[numpy.uint16], dict(order='C', device='cpu', writable=False)], threads: int) -> tuple[Annotated[NDArray[numpy.uint16], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.uint16], dict(shape=(None,))], Annotated[NDArray[numpy.uint16], dict(shape=(None, 8))], Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.float32], dict(shape=(None,))]]:
@@ -2941,7 +2953,8 @@ def sparse_batch(hcps: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), or
         [M, 8], of the moves that the search tries, and their offsets, int64 [N + 1]; shares of visits, float32 [M].
 
     Raises:
-        PackedError: A position is none that the rules allow.
+        InvalidPackedError: A position is none that the rules allow; the message has its number.
+        ValueError: A shape or an offset is wrong.
     """
 
 def sparse_instructions() -> list[str]:
@@ -2949,9 +2962,10 @@ def sparse_instructions() -> list[str]:
     The vector instructions of this processor that `SparseInferenceNetwork` can use, the fastest last.
     """
 
-def sparse_kept_rows() -> list[int]:
+def sparse_kept_rows() -> Annotated[NDArray[numpy.uint16], dict(shape=(None,))]:
     """
-    The rows of positions that a file of a sparse network has, in order. The others do not occur in games, and count as zeros.
+    The rows of positions that a file of a sparse network has, in order: uint16 [N]. The others do not occur in games, and
+    count as zeros.
     """
 
 def check_sparse_file(file: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[int, int, int, int]:
@@ -3006,5 +3020,9 @@ class SparseRunner(CoreEvaluator):
         """
         Args:
             network: The network.
-            threads: Threads that share the positions of a batch.
+            threads: Threads that share the positions of a batch, 1 to 1024.
+
+        Raises:
+            ValueError: There cannot be so many threads.
+            RuntimeError: The system has no more threads.
         """

@@ -2,14 +2,15 @@
 
 # pyright: reportUnknownMemberType=false
 
-import random
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from network_samples import shaken_sparse
 from numpy.typing import NDArray
+from sparse_positions import random_position
 
 from fukayomi._native import (
     SparseInferenceNetwork,
@@ -20,6 +21,7 @@ from fukayomi._native import (
     sparse_rows,
 )
 from fukayomi.files.sparse_network import SparseFile, read_sparse_file
+from fukayomi.nn.config import NetworkConfigError
 from fukayomi.nn.parameters import ExportError
 from fukayomi.nn.sparse import SQUARE_ROWS, SparseConfig, SparseNetwork, SparsePositions
 from fukayomi.nn.sparse_file import load_sparse, save_sparse
@@ -28,18 +30,9 @@ from fukayomi.shogi import Position
 CONFIG = SparseConfig(policy=64, value=64, shared=32, hidden=8)
 
 
-def shaken(config: SparseConfig) -> SparseNetwork:
-    torch.manual_seed(11)
-    network = SparseNetwork(config)
-    with torch.no_grad():
-        for parameter in network.parameters():
-            parameter.add_(torch.randn_like(parameter) * 0.02)
-    return network
-
-
 @pytest.fixture(scope="module")
 def network() -> SparseNetwork:
-    return shaken(CONFIG)
+    return shaken_sparse(CONFIG, 0.02)
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +45,7 @@ def file(network: SparseNetwork, tmp_path_factory: pytest.TempPathFactory) -> Sp
 def test_what_is_written_comes_back(network: SparseNetwork, file: SparseFile) -> None:
     loaded = load_sparse(file.path)
     assert loaded.config == CONFIG
-    kept = np.array(sparse_kept_rows())
+    kept = sparse_kept_rows()
     table = network.table().detach()[:, kept]
     tops = torch.from_numpy(file.arrays()["tops"].astype(np.float32)).reshape(-1, 1, 32)
     difference = (loaded.table().detach()[:, kept] - table).abs()
@@ -80,7 +73,7 @@ def test_what_is_written_comes_back(network: SparseNetwork, file: SparseFile) ->
 def test_rows_that_occur_count_more(network: SparseNetwork, tmp_path: Path) -> None:
     rows = np.arange(SQUARE_ROWS, SQUARE_ROWS + 50).astype(np.uint16)
     with torch.no_grad():
-        few = shaken(CONFIG)
+        few = shaken_sparse(CONFIG, 0.02)
         few.others[:, :50] = 0.0625 * torch.randint(-1, 2, few.others[:, :50].shape)
     none = np.empty(0, np.uint16)
     positions = SparsePositions(rows, np.array([0, 50]), none, none.reshape(0, 8), np.array([0, 0]))
@@ -97,25 +90,30 @@ def test_the_embedded_width_has_at_most_20_megabytes(tmp_path: Path) -> None:
     assert (tmp_path / "a.sparse").stat().st_size == 19_217_344
 
 
+def test_networks_have_widths_that_files_have(tmp_path: Path) -> None:
+    for config in (CONFIG, SparseConfig(128, 64, shared=64, hidden=256)):
+        save_sparse(SparseNetwork(config), tmp_path / "a.sparse")
+        assert load_sparse(tmp_path / "a.sparse").config == config
+    for name, numbers in {
+        "policy": (0, 96, 1088),
+        "value": (32, 2048),
+        "shared": (0, 48, 224),
+        "hidden": (9, 264),
+    }.items():
+        for number in numbers:
+            with pytest.raises(NetworkConfigError, match=name):
+                SparseConfig(**{name: number})
+
+
 def test_a_network_that_is_not_finite_replaces_nothing(network: SparseNetwork, tmp_path: Path) -> None:
     path = tmp_path / "network.sparse"
     path.write_bytes(b"before")
-    broken = shaken(CONFIG)
+    broken = shaken_sparse(CONFIG, 0.02)
     with torch.no_grad():
         broken.bias[3] = torch.nan
     with pytest.raises(ExportError, match="bias"):
         save_sparse(broken, path)
     assert path.read_bytes() == b"before"
-
-
-def random_position(seed: int) -> Position:
-    source = random.Random(seed)
-    position = Position()
-    for _ in range(source.randint(0, 150)):
-        if not position.legal_moves:
-            break
-        position.push(source.choice(position.legal_moves))
-    return position
 
 
 def floats(network: SparseNetwork, positions: Sequence[Position]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
@@ -135,7 +133,7 @@ def floats(network: SparseNetwork, positions: Sequence[Position]) -> tuple[NDArr
 
 
 def test_integers_are_close_to_floats(tmp_path: Path) -> None:
-    network = shaken(SparseConfig())
+    network = shaken_sparse(SparseConfig(), 0.02)
     save_sparse(network, tmp_path / "network.sparse")
     positions = [random_position(seed) for seed in range(40)]
     read = SparseInput(len(positions))

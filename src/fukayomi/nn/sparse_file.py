@@ -37,12 +37,11 @@ def save_sparse(network: SparseNetwork, path: Path | str, positions: SparsePosit
         ExportError: A parameter is not finite.
         DiskError: The disk is full.
         OSError: The file cannot be written.
-        ValueError: The network has widths that a file cannot have.
     """
     require_finite(network.state_dict())
     config = network.config
     widths = SparseWidths(config.policy, config.value, config.shared, config.hidden)
-    kept = np.array(sparse_kept_rows(), np.int64)
+    kept = sparse_kept_rows()
     table = _rows(network.table())[kept]
     counts = np.ones(SPARSE_ROWS) if positions is None else np.bincount(positions.rows, minlength=SPARSE_ROWS) + 0.01
     tops = _best_tops(table, counts[kept].astype(np.float32))
@@ -89,7 +88,7 @@ def load_sparse(path: Path | str) -> SparseNetwork:
     arrays, widths = file.arrays(), file.widths
     network = SparseNetwork(SparseConfig(widths.policy, widths.value, widths.shared, widths.hidden))
     scales = arrays["scales"]
-    kept = np.array(sparse_kept_rows(), np.int64)
+    kept = sparse_kept_rows()
     table = np.zeros((SPARSE_ROWS, widths.policy + widths.value), np.float32)
     table[kept] = arrays["table"] / arrays["tops"].astype(np.float32)
     value_rows = np.zeros((1, SPARSE_ROWS, BLOCK), np.float32)
