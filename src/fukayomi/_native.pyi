@@ -2476,11 +2476,21 @@ class SelfplayParams:
     @property
     def keep_leaves(self) -> bool:
         """
-        Whether a game keeps the positions that its searches asked the network about (FinishedGame.leaves).
+        Whether a game keeps the positions that its searches asked the network about (FinishedGame.kept).
         """
 
     @keep_leaves.setter
     def keep_leaves(self, value: bool) -> None: ...
+
+    @property
+    def keep_nodes(self) -> int:
+        """
+        Visits from which a game keeps the positions of its trees (FinishedGame.kept), 2 or more; 0: it keeps none. Not with
+        keep_leaves.
+        """
+
+    @keep_nodes.setter
+    def keep_nodes(self, value: int) -> None: ...
 
     @property
     def threshold(self) -> float:
@@ -2618,10 +2628,11 @@ class FinishedGame:
         """The game as hcpe3."""
 
     @property
-    def leaves(self) -> bytes:
+    def kept(self) -> bytes:
         """
-        With SelfplayParams.keep_leaves: the positions that its searches asked the network about, in that order, with what it
-        said of them, as hcpe3 (see Search.labelled_leaves).
+        As hcpe3. With SelfplayParams.keep_leaves the positions that its searches asked the network about, in that order, with
+        what it said of them (see Search.labelled_leaves). With keep_nodes those of the trees (see Search.labelled_nodes), the
+        tree of the last search first: of a position that comes twice, the first has more visits where the tree was kept.
         """
 
     @property
@@ -2711,8 +2722,8 @@ class SelfplayPool:
             search: Parameters of the trees; copied. Each game has a seed of its own.
             games: Maximum number of games at once.
             shares: Number of parts that they are divided into.
-            cache_mb: Memory in MiB for what each network has said of positions; 0: none. With keep_leaves each
-                game has a cache of its own.
+            cache_mb: Memory in MiB for what each network has said of positions; 0: none. With keep_leaves or
+                keep_nodes each game has a cache of its own.
 
         Raises:
             ValueError: A number is out of range.
@@ -2758,6 +2769,29 @@ class SelfplayPool:
 
     def cancel(self, share: int, network: int = 0) -> None:
         """Give up a gathered batch; its leaves can be gathered again."""
+
+    def run(self, share: int, evaluator: CoreEvaluator, input: SlotInput, logits: NDArray[numpy.float32], values: NDArray[numpy.float32], limit: int, network: int = 0, seconds: float = 0.0) -> tuple[int, bool]:
+        """
+        Gather, evaluate and apply batches by an evaluator of the core, one after the other, until there is no leaf.
+
+        Args:
+            share: Number of the share, from 0.
+            evaluator: It reads the input.
+            input: Memory of the evaluator.
+            logits: float32 [C, 593].
+            values: float32 [C].
+            limit: Maximum number of rows of a batch.
+            network: Its number.
+            seconds: After this time no batch begins; there is always one.
+
+        Returns:
+            The number of positions evaluated, and False if a result of the evaluator is not finite, whose batch is
+            cancelled.
+
+        Raises:
+            ValueError: Memory is too small, or a logit or a value is unusable; the batch is cancelled.
+            RuntimeError: The last batch of this share and network was not applied.
+        """
 
     def take_waiting(self) -> list[WaitingGame]:
         """

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sparse_positions import random_position
 
 from fukayomi._native import (
+    SPARSE_ROWS,
     SparseInferenceNetwork,
     SparseInput,
     SparseRunner,
@@ -24,7 +25,7 @@ from fukayomi.files.sparse_network import SparseFile, read_sparse_file
 from fukayomi.nn.config import NetworkConfigError
 from fukayomi.nn.parameters import ExportError
 from fukayomi.nn.sparse import SQUARE_ROWS, SparseConfig, SparseNetwork, SparsePositions
-from fukayomi.nn.sparse_file import load_sparse, save_sparse
+from fukayomi.nn.sparse_file import largest_sums, load_sparse, save_sparse
 from fukayomi.shogi import Position
 
 CONFIG = SparseConfig(policy=64, value=64, shared=32, hidden=8)
@@ -151,3 +152,48 @@ def test_integers_are_close_to_floats(tmp_path: Path) -> None:
         assert np.sqrt(np.square(values - expected_values).mean()) < 0.01
         assert np.abs(values - expected_values).max() < 0.03
     assert values.std() > 0.01
+
+
+def test_no_position_of_random_games_reaches_the_largest_sums() -> None:
+    random, numbers = np.random.default_rng(3), np.random.default_rng(4)
+    rows = numbers.integers(-127, 128, (SPARSE_ROWS, 5)).astype(np.int16)
+    most, least = largest_sums(rows), -largest_sums(-rows)
+    sums: list[NDArray[np.int64]] = []
+    for _ in range(20):
+        position = Position()
+        for _ in range(150):
+            moves = position.legal_moves
+            if not moves:
+                break
+            position.push(moves[int(random.integers(len(moves)))])
+            sums.append(rows[sparse_rows(position)].sum(axis=0))
+    found = np.array(sums)
+    assert (found.max(axis=0) <= most).all()
+    assert (found.min(axis=0) >= least).all()
+    assert (most < 127 * 440).all()
+    # A position may have a row for each square, and all that a row of hands, a zone or a threat can add.
+    assert largest_sums(np.ones((SPARSE_ROWS, 1), np.int16)).tolist() == [81 + 57 + 100 + 50 + 128]
+    one = np.zeros((SPARSE_ROWS, 1), np.int16)
+    one[SQUARE_ROWS + 57 + 6 * 28 + 3] = 5  # an own silver attacks an own gold: of golds there are four
+    assert largest_sums(one).tolist() == [4 * 5]
+
+
+@pytest.mark.parametrize("place", [7, 64 + 9])
+def test_accumulators_that_16_bits_cannot_hold_get_fewer_steps_or_are_refused(tmp_path: Path, place: int) -> None:
+    network, path = shaken(CONFIG), tmp_path / "network.sparse"
+    save_sparse(network, path)
+    before = read_sparse_file(path).arrays()["tops"].astype(int)
+    with torch.no_grad():
+        network.bias[place] = 60.0
+    save_sparse(network, path)
+    file = read_sparse_file(path).arrays()
+    assert 64 <= file["tops"][place] < before[place]
+    others = np.arange(len(before)) != place
+    assert np.array_equal(file["tops"][others], before[others])
+    assert file["bias"][place] == round(60 * int(file["tops"][place])) < 2**15
+    written = path.read_bytes()
+    with torch.no_grad():
+        network.bias[place] = -600.0
+    with pytest.raises(ExportError, match=rf"accumulator {place} could reach [\d,]+ steps, and 16 bits hold 32,767"):
+        save_sparse(network, path)
+    assert path.read_bytes() == written

@@ -50,6 +50,7 @@ def evaluate(
         CheckpointError, ParameterFileError, ModelFileError: The file is missing, damaged or something else, or its
             network gives numbers that are not finite.
         DataFileError: A record of the test set is damaged.
+        PackedError: The test set has a position that the rules do not allow.
         DeviceError: There is no such device, or it is not the CPU and the network is a sparse one.
     """
     require_ranges(val_lambda, batch)
@@ -63,10 +64,11 @@ def evaluate(
     chunks = (indices[first : first + batch] for first in range(0, len(indices), batch))
     with evaluation_mode(placed), torch.inference_mode():
         for arrays in prefetch(data.arrays(chunk, heads=bool(heads)) for chunk in chunks):
-            part = TensorBatch.of(arrays, where, placed)
+            part = TensorBatch.of(arrays, where, placed, over_moves=True)
             targets = replace(part.targets, position_weights=None)  # of training alone
             if trained and heads:
                 policy, value, outputs = trained.all_outputs(*part.features_for(placed))
+                policy = part.of_moves(policy)
                 losses = head_losses({name: outputs[name] for name in heads}, targets)
                 total.add_heads(losses, len(part))
             else:
