@@ -180,7 +180,7 @@ def test_no_position_of_random_games_reaches_the_largest_sums() -> None:
 
 @pytest.mark.parametrize("place", [7, 64 + 9])
 def test_accumulators_that_16_bits_cannot_hold_get_fewer_steps_or_are_refused(tmp_path: Path, place: int) -> None:
-    network, path = shaken(CONFIG), tmp_path / "network.sparse"
+    network, path = shaken_sparse(CONFIG, 0.02), tmp_path / "network.sparse"
     save_sparse(network, path)
     before = read_sparse_file(path).arrays()["tops"].astype(int)
     with torch.no_grad():
