@@ -27,20 +27,6 @@ bool is_check_due(std::uint32_t visits) {
     return visits >= FIRST_CHECK && std::has_single_bit(visits) && std::countr_zero(visits) % 2 == 0;
 }
 
-// Marks a batch as in use: two threads with one batch are a mistake of the caller.
-class BatchUse {
-public:
-    explicit BatchUse(std::atomic<bool>& flag) : flag_(flag) {
-        if (flag_.exchange(true)) throw std::logic_error("another thread is using this batch");
-    }
-    ~BatchUse() { flag_.store(false); }
-    BatchUse(const BatchUse&) = delete;
-    BatchUse& operator=(const BatchUse&) = delete;
-
-private:
-    std::atomic<bool>& flag_;
-};
-
 std::size_t checked_bytes(std::size_t memory_mb) {
     if (memory_mb < 1 || memory_mb > Search::MAX_MEMORY_MB)
         throw std::invalid_argument("memory_mb is " + std::to_string(memory_mb) + "; it must be between 1 and " +
@@ -85,7 +71,8 @@ Values draw_values(const SearchParams& params, Color root_side) {
 }  // namespace
 
 Batch::Batch(Search& search, std::size_t capacity, EvalCache* cache) : search_(search), cache_(cache) {
-    if (capacity == 0) throw std::invalid_argument("a batch needs room for at least one leaf");
+    if (capacity == 0 || capacity > MAX_CAPACITY)
+        throw std::invalid_argument("a batch has room for 1 to " + std::to_string(MAX_CAPACITY) + " leaves, not " + std::to_string(capacity));
     for (std::size_t i = 0; i < capacity; ++i) leaves_.push_back(std::make_unique<Leaf>());
 }
 
@@ -185,7 +172,7 @@ void Search::start_anew(const Position& position, std::span<const Move> search_m
 }
 
 int Search::gather(Batch& batch, SlotInput& input, std::size_t first, std::size_t limit, std::size_t nodes, std::size_t playouts) {
-    const BatchUse use(batch.is_busy_);
+    const Batch::Use use(batch, *this);
     if (batch.count_ != 0) throw std::logic_error("the batch must be applied or cancelled first");
     limit = std::min(limit, batch.capacity());
     batch.hits_ = 0;
@@ -405,7 +392,7 @@ void Search::count_playout(const Leaf& leaf) {
 }
 
 void Search::apply(Batch& batch, const float* logits, const float* values) {
-    const BatchUse use(batch.is_busy_);
+    const Batch::Use use(batch, *this);
     const char* mistake = nullptr;
     for (std::size_t row = 0; row < batch.count_ && mistake == nullptr; ++row) {
         Leaf& leaf = *batch.leaves_[row];
@@ -434,7 +421,7 @@ void Search::apply(Batch& batch, const float* logits, const float* values) {
 }
 
 void Search::cancel(Batch& batch) {
-    const BatchUse use(batch.is_busy_);
+    const Batch::Use use(batch, *this);
     const std::lock_guard lock(mutex_);
     undo(batch);
     batch.count_ = 0;

@@ -113,8 +113,9 @@ public:
     Stretched run(Batch& batch, CoreEvaluator& evaluator, SlotInput& input, const SlotOutput& output, const Stretch& stretch);
 
     // The positions of a batch with what the evaluator says of them, before it is applied: games of one move in hcpe3, with the policy
-    // as visits (65535 times the share; shares below 1/512 are left out), the value as an evaluation, and no result.
-    std::vector<std::uint8_t> labelled_leaves(const Batch& batch, const float* logits, const float* values) const;
+    // as visits (65535 times the share; shares below 1/512 are left out), the value as an evaluation, and no result. A batch that
+    // was cancelled gives none; positions whose output `apply` would refuse are left out.
+    std::vector<std::uint8_t> labelled_leaves(Batch& batch, const float* logits, const float* values) const;
     // The same of the tree's positions that have at least so many visits, with what the search says of them: the visits of the moves as
     // the policy (moves that are proven to lose have none), the mean value as the evaluation. Positions that are proven, and those whose
     // value comes from a repetition, are left out.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 
 namespace fukayomi {
@@ -73,11 +74,11 @@ void SelfplayPool::begin(Share& share, Place& place, GameSetup setup) {
     std::array<EvalCache*, 2> caches{};
     {
         const std::lock_guard lock(mutex_);
-        if (!params_.keep_leaves)
+        if (!params_.keeps_positions())
             for (const Color c : {BLACK, WHITE}) caches[c] = cache_of(setup.players[c].network);
     }
     place.game.reset();
-    if (params_.keep_leaves && cache_mb_ > 0 && setup.players[BLACK].network == setup.players[WHITE].network) {
+    if (params_.keeps_positions() && cache_mb_ > 0 && setup.players[BLACK].network == setup.players[WHITE].network) {
         place.cache = std::make_unique<EvalCache>(cache_mb_);
         caches = {place.cache.get(), place.cache.get()};
     }
@@ -183,6 +184,31 @@ void SelfplayPool::cancel(Share& share, int network) {
     parts.clear();
 }
 
+SelfplayPool::Stretched SelfplayPool::run(std::size_t number, CoreEvaluator& evaluator, SlotInput& input, const SlotOutput& output,
+                                          std::size_t limit, std::chrono::nanoseconds time, int network) {
+    const auto end = std::chrono::steady_clock::now() + time;
+    const Share& share = share_at(number);
+    Stretched done;
+    do {
+        const std::size_t rows = gather(number, input, limit, network);
+        if (rows == 0) break;
+        try {
+            done.is_finite = evaluator.evaluate(input, rows, output);
+        } catch (...) {
+            cancel(number, network);
+            throw;
+        }
+        if (!done.is_finite) {
+            cancel(number, network);
+            break;
+        }
+        apply(number, output.logits, output.values, network);
+        done.rows += rows;
+        while (share.asking.load() > 0) std::this_thread::yield();
+    } while (std::chrono::steady_clock::now() < end);
+    return done;
+}
+
 std::vector<WaitingGame> SelfplayPool::take_waiting() {
     const std::lock_guard lock(mutex_);
     return std::exchange(waiting_, {});
@@ -190,7 +216,7 @@ std::vector<WaitingGame> SelfplayPool::take_waiting() {
 
 bool SelfplayPool::answer(std::uint64_t index, Move move, int eval) {
     for (const auto& share : shares_) {
-        const std::lock_guard lock(share->mutex);
+        const Asking asking(*share);
         for (Place& place : share->places) {
             if (!place.game || !place.is_waiting || place.game->index() != index) continue;
             place.game->answer(move, eval, share->solver);
@@ -204,7 +230,7 @@ bool SelfplayPool::answer(std::uint64_t index, Move move, int eval) {
 
 bool SelfplayPool::restart(std::uint64_t index, const std::array<SelfplayPlayer, 2>& players) {
     for (const auto& share : shares_) {
-        const std::lock_guard lock(share->mutex);
+        const Asking asking(*share);
         for (Place& place : share->places) {
             if (!place.game || !place.is_waiting || place.game->index() != index) continue;
             GameSetup setup = place.game->setup();
@@ -245,7 +271,7 @@ std::size_t SelfplayPool::playing() const {
 SelfplayTotals SelfplayPool::totals() const {
     SelfplayTotals sum;
     for (const auto& share : shares_) {
-        const std::lock_guard lock(share->mutex);
+        const Asking asking(*share);
         for (const Place& place : share->places)
             if (place.game) sum.add(place.game->totals());
     }
@@ -257,7 +283,7 @@ SelfplayTotals SelfplayPool::totals() const {
 std::size_t SelfplayPool::bytes() const {
     std::size_t sum = 0;
     for (const auto& share : shares_) {
-        const std::lock_guard lock(share->mutex);
+        const Asking asking(*share);
         for (const Place& place : share->places)
             if (place.game) sum += place.game->bytes();
     }

@@ -9,6 +9,8 @@
 #pragma once
 
 #include <array>
+#include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -18,6 +20,7 @@
 #include <set>
 #include <vector>
 
+#include "encode/evaluator.hpp"
 #include "encode/slot.hpp"
 #include "mate/mate_solver.hpp"
 #include "search/eval_cache.hpp"
@@ -37,7 +40,7 @@ public:
     static constexpr std::size_t MOST_GAMES = 65536;
 
     // `games`: at once; `shares` of them at most. `cache_mb`: memory for what each network has said of positions; 0: none. With
-    // keep_leaves that of each game, so that the leaves of a game depend on no other. Throws std::invalid_argument.
+    // keep_leaves or keep_nodes that of each game, so that what a game keeps depends on no other. Throws std::invalid_argument.
     SelfplayPool(const SelfplayParams& params, const SearchParams& search, std::size_t games, std::size_t shares = 1,
                  std::size_t cache_mb = 0);
 
@@ -52,6 +55,15 @@ public:
     // As Search::apply. If the output of the evaluator is unusable, the batch is cancelled.
     void apply(std::size_t share, const float* logits, const float* values, int network = 0);
     void cancel(std::size_t share, int network = 0);
+
+    // Gathers, evaluates and applies batches one after the other, by an evaluator that needs no call from outside the core, until
+    // there is no leaf or the time is over; there is always one. Throws as they do, after the batch is cancelled.
+    struct Stretched {
+        std::size_t rows = 0;   // evaluated
+        bool is_finite = true;  // false: what the evaluator says of some position is not finite; its batch is cancelled
+    };
+    Stretched run(std::size_t share, CoreEvaluator& evaluator, SlotInput& input, const SlotOutput& output, std::size_t limit,
+                  std::chrono::nanoseconds time, int network = 0);
 
     // The games that began to wait for an outside player since the last call.
     std::vector<WaitingGame> take_waiting();
@@ -73,7 +85,7 @@ public:
 
 private:
     struct Place {
-        std::unique_ptr<EvalCache> cache;  // of the game alone, with SelfplayParams::keep_leaves
+        std::unique_ptr<EvalCache> cache;  // of the game alone, with SelfplayParams::keeps_positions
         std::unique_ptr<Game> game;  // null: free
         bool is_in_flight = false;
         bool is_waiting = false;  // for the answer of an outside player
@@ -85,12 +97,24 @@ private:
         std::size_t count;
     };
     struct Share {
+        mutable std::atomic<int> asking = 0;  // who waits for the mutex beside the thread that plays: `run` lets them pass
         mutable std::mutex mutex;
         std::vector<Place> places;
         std::map<int, std::vector<Part>> in_flight;  // by network
         MateSolver solver{SOLVER_MB};
     };
     static constexpr std::size_t SOLVER_MB = 8;
+    class Asking {
+    public:
+        explicit Asking(const Share& share) : lock_(share.mutex, std::defer_lock) {
+            share.asking.fetch_add(1);
+            lock_.lock();
+            share.asking.fetch_sub(1);
+        }
+
+    private:
+        std::unique_lock<std::mutex> lock_;
+    };
 
     Share& share_at(std::size_t share) const;
     std::size_t gather_from(Share& share, Place& place, SlotInput& input, std::size_t first, std::size_t limit, int network);
