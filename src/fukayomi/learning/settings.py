@@ -2,9 +2,11 @@
 
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
-from fukayomi.settings import Settings
+from fukayomi._native import EVAL_SCALE
+from fukayomi.engine.settings import network_in_folder
+from fukayomi.settings import FromFile, Settings
 
 OptimizerName = Literal["sgd", "adamw", "muon"]
 ScheduleName = Literal["cosine", "halving", "constant"]
@@ -132,3 +134,54 @@ class TrainingSettings(Settings):
             return self.steps
         epochs = 1.0 if self.epochs is None else self.epochs
         return max(1, round(epochs * (positions // self.batch)))
+
+
+def _scale(scale: float | str) -> float | str:
+    """The scale; the command line gives it as text."""
+    try:
+        return scale if scale == "fit" else float(scale)
+    except ValueError:
+        raise ValueError(f"{scale!r} is neither a number of centipawns nor 'fit'") from None
+
+
+class TargetSettings(Settings):
+    """How visits and evaluations become training targets; arguments of `Dataset`."""
+
+    temperature: Annotated[float, Field(ge=0)] = TEMPERATURE
+    """T in the weight of a move in hcpe3 and avg, visits^(1/T); 0 takes the move with the most visits."""
+    eval_scale: Annotated[float | str, AfterValidator(_scale)] = EVAL_SCALE
+    """Centipawns in the win probability 1 / (1 + exp(-evaluation / scale)); "fit" fits them to the results of each
+    file. avg files hold win probabilities and ignore it."""
+    layer: str | None = None
+    """Layer (fukayomi reanalyze) that has the targets of hcpe3 files, where there is one; test files keep their
+    own."""
+    n_step: Annotated[int, Field(ge=0)] = 0
+    """In hcpe3, plies between a position and the later evaluation that is its value target, seen from the position's
+    side to move; where the game ends before that, its result. 0: the position's own evaluation. Test files keep their
+    own."""
+    weights: bool = True
+    """Multiply the losses of each position of games.hcpe3 by its weight in games.weights.npy, if that is there
+    (fukayomi selfplay, fukayomi reanalyze); test files have no weights."""
+
+
+class RunSettings(Settings):
+    """Arguments of `train` that do not determine the weights, and the networks that help."""
+
+    initial: Annotated[str | None, FromFile(network_in_folder)] = None
+    """Network from whose weights training begins, and whose shape it has; with a larger network it grows, and plays the
+    same at first. A checkpoint, .safetensors, dlshogi's .npz or .pth, .sparse, or an .onnx file of fukayomi export;
+    embedded is the embedded residual network."""
+    teacher: Annotated[str | None, FromFile(network_in_folder)] = None
+    """Network whose policy and value are mixed into the targets, with the share --teacher-weight; it is evaluated for
+    every batch. A checkpoint, .safetensors, dlshogi's .npz or .pth, or .onnx, which computes on the CPU; embedded is
+    the embedded residual network."""
+    device: str = "auto"
+    """Where to compute: cpu, cuda, cuda:1, or auto, which is cuda if there is one."""
+    threads: PositiveInt | None = None
+    """CPU threads; None: the fastest of one, half and all, measured at the start."""
+    eval_interval: PositiveInt = EVAL_INTERVAL
+    """Steps between two evaluations."""
+    checkpoint_interval: PositiveInt = CHECKPOINT_INTERVAL
+    """Steps between two checkpoints."""
+    test_positions: PositiveInt = TEST_POSITIONS
+    """Test positions of an evaluation before the last one."""

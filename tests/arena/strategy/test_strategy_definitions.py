@@ -73,7 +73,7 @@ WRONG = {
     "nothing": ("when: {none: [S7g], max_ply: 9}", "試し: when.0: .*no condition that a move could complete"),
     "no shape": ("when: []", "試し: when: .*at least 1 item"),
     "key": ("when: {piece: [S7g], max_ply: 9}", "試し: when.0.(piece|max_ply): "),
-    "misspelt": ("whn: {pieces: [S7g], max_ply: 9}", "試し: whe?n: "),
+    "misspelt": ("whn: {pieces: [S7g], max_ply: 9}", "試し: (when is missing|whn: )"),
     "tag": ("when: {requires: [誤り], max_ply: 9}", "試し: when: no definition named '誤り'"),
     "hidden": ("hides: [誤り]\n  when: {pieces: [S7g], max_ply: 9}", "試し: hides: no definition named '誤り'"),
     "circle": ("hides: [試し]\n  when: {pieces: [S7g], max_ply: 9}", "試し: hides: a cycle: 試し -> 試し"),

@@ -7,8 +7,7 @@ from typing import Annotated, ClassVar
 import typer
 
 from fukayomi.cli.common.options import options_of
-from fukayomi.learning.settings import PresetName, TrainingSettings
-from fukayomi.learning.training.configuration import RunSettings, TargetSettings
+from fukayomi.learning.settings import PresetName, RunSettings, TargetSettings, TrainingSettings
 from fukayomi.nn.config import Activation
 
 

@@ -27,10 +27,11 @@ from fukayomi.learning.settings import (
     CHECKPOINT_INTERVAL,
     EVAL_INTERVAL,
     TEST_POSITIONS,
+    RunSettings,
     TrainingError,
     TrainingSettings,
 )
-from fukayomi.learning.training.configuration import RunSettings, resolved
+from fukayomi.learning.training.configuration import resolved
 from fukayomi.learning.training.guard import LossGuard
 from fukayomi.learning.training.journal import Journal, TrainingResult
 from fukayomi.learning.training.parallel import join, local_device
