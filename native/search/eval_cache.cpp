@@ -5,9 +5,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
-#include <stdexcept>
-#include <string>
 
+#include "shogi/require.hpp"
 #include "shogi/zobrist.hpp"
 
 namespace fukayomi {
@@ -49,9 +48,7 @@ EvalCache::Memory<T> EvalCache::allocate(std::size_t count) {
 }
 
 EvalCache::EvalCache(std::size_t memory_mb) {
-    if (memory_mb < 1 || memory_mb > MAX_MEMORY_MB)
-        throw std::invalid_argument("memory_mb is " + std::to_string(memory_mb) + "; it must be between 1 and " +
-                                    std::to_string(MAX_MEMORY_MB));
+    require_between("memory_mb", memory_mb, 1, MAX_MEMORY_MB);
     const std::size_t part_bytes = (memory_mb << 20) / PARTS - sizeof(Part);
     buckets_ = std::bit_floor(part_bytes / SMALLEST_ENTRY_BYTES / WAYS);
     words_ = (part_bytes - buckets_ * WAYS * sizeof(std::uint32_t)) / WORD_BYTES;

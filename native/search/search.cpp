@@ -9,6 +9,7 @@
 
 #include "search/policy.hpp"
 #include "shogi/movegen.hpp"
+#include "shogi/require.hpp"
 #include "shogi/usi_move.hpp"
 
 namespace fukayomi {
@@ -42,9 +43,7 @@ private:
 };
 
 std::size_t checked_bytes(std::size_t memory_mb) {
-    if (memory_mb < 1 || memory_mb > Search::MAX_MEMORY_MB)
-        throw std::invalid_argument("memory_mb is " + std::to_string(memory_mb) + "; it must be between 1 and " +
-                                    std::to_string(Search::MAX_MEMORY_MB));
+    require_between("memory_mb", memory_mb, 1, Search::MAX_MEMORY_MB);
     return memory_mb << 20;
 }
 

@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "shogi/require.hpp"
+
 namespace fukayomi {
 
 namespace {
@@ -20,9 +22,7 @@ const T& checked(const T& params) {
 SelfplayPool::SelfplayPool(const SelfplayParams& params, const SearchParams& search, std::size_t games, std::size_t shares,
                            std::size_t cache_mb)
     : params_(checked(params)), search_params_(checked(search)), cache_mb_(cache_mb) {
-    if (games < 1 || games > MOST_GAMES)
-        throw std::invalid_argument("games is " + std::to_string(games) + "; it must be between 1 and " +
-                                    std::to_string(MOST_GAMES));
+    require_between("games", games, 1, MOST_GAMES);
     if (shares < 1 || shares > games)
         throw std::invalid_argument("shares is " + std::to_string(shares) + "; it must be between 1 and the number of games, " +
                                     std::to_string(games));
