@@ -70,7 +70,7 @@ bool EvalCache::is_at(const Part& part, std::size_t word, EvalKey key, std::size
 
 std::optional<float> EvalCache::find(EvalKey key, const MoveList& moves, std::span<Edge> edges) {
     Part& here = part(key);
-    const std::lock_guard lock(here.mutex);
+    const Lock lock(here.mutex);
     const std::uint32_t* places = bucket(here, key);
     const std::uint32_t* place =
         std::find_if(places, places + WAYS, [&](std::uint32_t word) { return is_at(here, word, key, moves.size()); });
@@ -88,7 +88,7 @@ std::optional<float> EvalCache::find(EvalKey key, const MoveList& moves, std::sp
 
 void EvalCache::store(EvalKey key, std::span<const Edge> edges, float value) {
     Part& here = part(key);
-    const std::lock_guard lock(here.mutex);
+    const Lock lock(here.mutex);
     std::uint32_t* places = bucket(here, key);
     std::uint32_t* place = places;
     std::size_t greatest_age = 0;

@@ -1,5 +1,7 @@
 #include "selfplay/params.hpp"
 
+#include <stdexcept>
+
 #include "mate/mate_solver.hpp"
 #include "shogi/require.hpp"
 
@@ -18,6 +20,9 @@ void SelfplayParams::validate() const {
     require_between("low_moves", low_moves, 0.0F, 1.0F);
     require_between("max_move", max_move, 1, 512);
     require_between("plies", plies, 0, 512);
+    require_between("keep_nodes", keep_nodes, 0, 1'000'000);
+    if (keep_nodes == 1) throw std::invalid_argument("keep_nodes is 1; positions with one visit have no searched policy: give 2 or more");
+    if (keep_nodes > 0 && keep_leaves) throw std::invalid_argument("keep_nodes and keep_leaves cannot both be set");
     require_between("threshold", threshold, 0.0F, 1.0F);
     require_between("play_out", play_out, 0.0F, 1.0F);
     require_between("cheap", cheap, 0.0F, 1.0F);

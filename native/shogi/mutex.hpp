@@ -2,7 +2,9 @@
 // https://clang.llvm.org/docs/ThreadSafetyAnalysis.html
 #pragma once
 
+#include <atomic>
 #include <mutex>
+#include <thread>
 
 #if defined(__clang__)
 #define FUKAYOMI_THREAD(ATTRIBUTE) __attribute__((ATTRIBUTE))
@@ -10,7 +12,7 @@
 #define FUKAYOMI_THREAD(ATTRIBUTE)
 #endif
 #define FUKAYOMI_GUARDED_BY(MUTEX) FUKAYOMI_THREAD(guarded_by(MUTEX))
-#define FUKAYOMI_REQUIRES(...) FUKAYOMI_THREAD(requires_capability(__VA_ARGS__))
+#define FUKAYOMI_REQUIRES(MUTEX) FUKAYOMI_THREAD(requires_capability(MUTEX))
 
 namespace fukayomi {
 
@@ -18,10 +20,21 @@ class FUKAYOMI_THREAD(capability("mutex")) Mutex {
 public:
     void lock() FUKAYOMI_THREAD(acquire_capability()) { mutex_.lock(); }
     void unlock() FUKAYOMI_THREAD(release_capability()) { mutex_.unlock(); }
-    bool try_lock() FUKAYOMI_THREAD(try_acquire_capability(true)) { return mutex_.try_lock(); }
+
+    // As `lock`, for one who asks while another thread holds the mutex most of the time, and takes it again at once.
+    void lock_first() FUKAYOMI_THREAD(acquire_capability()) {
+        asking_.fetch_add(1);
+        mutex_.lock();
+        asking_.fetch_sub(1);
+    }
+    // That other thread waits here until those who ask have had the mutex. It does not hold it.
+    void let_pass() const {
+        while (asking_.load() > 0) std::this_thread::yield();
+    }
 
 private:
     std::mutex mutex_;
+    std::atomic<int> asking_ = 0;
 };
 
 // Holds a mutex to the end of its block.
@@ -31,6 +44,18 @@ public:
     ~Lock() FUKAYOMI_THREAD(release_capability()) { mutex_.unlock(); }
     Lock(const Lock&) = delete;
     Lock& operator=(const Lock&) = delete;
+
+private:
+    Mutex& mutex_;
+};
+
+// The same by `lock_first`.
+class FUKAYOMI_THREAD(scoped_lockable) Asking {
+public:
+    explicit Asking(Mutex& mutex) FUKAYOMI_THREAD(acquire_capability(mutex)) : mutex_(mutex) { mutex_.lock_first(); }
+    ~Asking() FUKAYOMI_THREAD(release_capability()) { mutex_.unlock(); }
+    Asking(const Asking&) = delete;
+    Asking& operator=(const Asking&) = delete;
 
 private:
     Mutex& mutex_;

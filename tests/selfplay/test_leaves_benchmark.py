@@ -4,11 +4,13 @@ import json
 import subprocess
 import sys
 
+import pytest
 from places import BENCHMARKS
 
 
-def test_the_figures_of_leaves() -> None:
-    options = ("--json", "--model", "<hash>", "--positions", "3000", "--repeats", "1")
+@pytest.mark.parametrize("further", [[], ["--nodes", "60", "--searched", "8"]])
+def test_the_figures_of_leaves(further: list[str]) -> None:
+    options = ("--json", "--model", "<hash>", "--positions", "3000", "--repeats", "1", *further)
     command = [sys.executable, str(BENCHMARKS / "leaves.py"), *options]
     run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert run.returncode == 0, run.stderr

@@ -9,6 +9,7 @@ import pytest
 import torch
 import torch.nn.functional as F  # noqa: N812 - the usual name
 from learning_samples import Interrupter
+from network_samples import shaken_sparse
 
 from fukayomi._native import NO_POLICY_LABEL, encode_hcp, policy_label, sparse_batch, sparse_planes_batch
 from fukayomi.data import write_data
@@ -22,6 +23,7 @@ from fukayomi.engine.evaluators.backends.backend import Plan
 from fukayomi.engine.evaluators.backends.network_file import NetworkFile
 from fukayomi.learning import (
     Dataset,
+    DeviceError,
     JsonLinesListener,
     TrainingError,
     TrainingResult,
@@ -51,15 +53,6 @@ CPU = torch.device("cpu")
 
 def run(out: Path, files: tuple[Path, Path], settings: TrainingSettings = SETTINGS, **options: Any) -> TrainingResult:
     return train(TINY, Dataset(files[0]), out, test=Dataset(files[1]), settings=settings, threads=1, **options)
-
-
-def shaken() -> SparseNetwork:
-    torch.manual_seed(3)
-    network = SparseNetwork(TINY)
-    with torch.no_grad():
-        for parameter in network.parameters():
-            parameter.add_(torch.randn_like(parameter) * 0.05)
-    return network
 
 
 def test_planes_are_read_as_the_positions_are(games_file: Path) -> None:
@@ -132,7 +125,7 @@ def plain_losses(network: SparseNetwork, batch: TensorBatch, weights: LossWeight
 
 
 def test_a_step_is_that_of_plain_torch(games_file: Path) -> None:
-    network = shaken()
+    network = shaken_sparse(TINY)
     batch = TensorBatch.of(Dataset(games_file).arrays(range(40)), CPU, network)
     weights = LossWeights(val_lambda=0.4, value=0.7, entropy=0.05)
     teacher = TeacherTargets(torch.softmax(torch.randn(40, 2187), dim=1), torch.rand(40), 0.3)
@@ -153,7 +146,7 @@ def test_a_step_is_that_of_plain_torch(games_file: Path) -> None:
 
 
 def test_positions_without_a_move_count_for_the_value_alone(train_file: Path) -> None:
-    network, arrays = shaken(), Dataset(train_file).arrays(range(10))
+    network, arrays = shaken_sparse(TINY), Dataset(train_file).arrays(range(10))
     arrays.labels[:] = 0xFFFF
     empty = type(arrays)(**vars(arrays) | {"places": arrays.places[:0], "weights": arrays.weights[:0]})
     batch = TensorBatch.of(empty, CPU, network)
@@ -172,7 +165,7 @@ def test_all_formats_are_trained_on_by_weight(tmp_path: Path, train_file: Path, 
     write_data(tmp_path / "pool.psv", rows)
     files = (train_file, tmp_path / "pool.psv", games_file, tmp_path / "averages.avg")
     data = Dataset(*files, weights=[2, 3, 0.5, 1])
-    batch = TensorBatch.of(data.arrays(range(len(data))), CPU, shaken())
+    batch = TensorBatch.of(data.arrays(range(len(data))), CPU, shaken_sparse(TINY))
     lists = batch.targets.moves
     assert lists is not None
     sums = lists.sums(lists.weights)
@@ -289,8 +282,14 @@ def test_networks_and_files_that_do_not_fit_are_refused(tmp_path: Path, train_fi
         residual(SparseNetwork(TINY), "file", "dance")
 
 
+def test_it_is_evaluated_on_the_cpu(games_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fukayomi.learning.evaluation.choose_device", lambda _: torch.device("meta"))
+    with pytest.raises(DeviceError, match="computed on the CPU, not on meta: use cpu or auto"):
+        evaluate(SparseNetwork(TINY), Dataset(games_file), device="cuda")
+
+
 def test_a_residual_network_teaches_a_sparse_one(tmp_path: Path, train_file: Path, test_file: Path) -> None:
-    first = shaken()
+    first = shaken_sparse(TINY)
     result = run(tmp_path, (train_file, test_file), initial=first, teacher=PolicyValueNetwork(NetworkConfig(1, 8)))
     assert result.finished
     assert not torch.equal(load_network(result.checkpoint).state_dict()["squares"], first.squares)
