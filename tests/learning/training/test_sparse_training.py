@@ -298,7 +298,7 @@ def test_a_residual_network_teaches_a_sparse_one(tmp_path: Path, train_file: Pat
 
 @pytest.mark.parametrize("is_sparse", [True, False])
 def test_the_targets_of_a_sparse_teacher_are_its_policy_over_the_moves(train_file: Path, *, is_sparse: bool) -> None:
-    data, teacher = Dataset(train_file), shaken()
+    data, teacher = Dataset(train_file), shaken_sparse(TINY)
     arrays = data.arrays(range(12))
     batch = TensorBatch.of(arrays, CPU, SparseNetwork(TINY) if is_sparse else PolicyValueNetwork(NetworkConfig(1, 8)))
     targets = Teacher(teacher, CPU, weight=0.5, temperature=2.0)(batch)
@@ -321,7 +321,7 @@ def test_the_targets_of_a_sparse_teacher_are_its_policy_over_the_moves(train_fil
 def test_a_sparse_network_teaches_both_families(
     tmp_path: Path, train_file: Path, config: SparseConfig | NetworkConfig, lr: float
 ) -> None:
-    teacher = shaken()
+    teacher = shaken_sparse(TINY)
     export_network(teacher, tmp_path / "teacher.sparse")
     settings = replace(SETTINGS, steps=40, lr=lr, teacher_weight=1.0)
     listener, data, out = JsonLinesListener(1), Dataset(train_file), tmp_path / "run"
