@@ -181,7 +181,7 @@ def measure(
         matches: Number of matches.
         seed: Random seed.
     """
-    settings = SprtSettings(0, 20, model=model)
+    settings = SprtSettings(elo0=0, elo1=20, model=model)
     elo = settings.elo0 if truth == "H0" else settings.elo1
     miss: Callable[[float], float] = lambda x: advantage(pair(x, condition), by_pairs, model) - elo  # noqa: E731
     results = pair(brentq(miss, -300, 300, xtol=1e-10), condition)

@@ -59,7 +59,7 @@ class Run:
 
     def seeded(self, seed: int) -> "Run":
         """The same with another seed."""
-        return replace(self, settings=replace(self.settings, seed=seed))
+        return replace(self, settings=self.settings.changed(seed=seed))
 
 
 @dataclass(frozen=True)

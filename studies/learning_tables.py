@@ -64,14 +64,14 @@ def averages(study: Study) -> list[Table]:
     """With and without averaged weights and dropout, at a constant learning rate as in the seed, and with a cosine."""
     tables: list[Table] = []
     for schedule in ("constant", "cosine"):
-        plain = replace(study.base(), settings=replace(study.scale.settings, schedule=schedule))
+        plain = replace(study.base(), settings=study.scale.settings.changed(schedule=schedule))
         dropout = replace(plain, network=replace(plain.network, dropout=study.scale.dropout))
         ema = {"ema_interval": study.scale.averaging}
         arms = {
             "neither": plain,
-            "averaged weights": replace(plain, settings=replace(plain.settings, **ema)),
+            "averaged weights": replace(plain, settings=plain.settings.changed(**ema)),
             f"dropout {study.scale.dropout}": dropout,
-            "both": replace(dropout, settings=replace(dropout.settings, **ema)),
+            "both": replace(dropout, settings=dropout.settings.changed(**ema)),
         }
         tables.append(compared(study, f"Averaged weights and dropout, {schedule} learning rate", arms))
     return tables
@@ -81,7 +81,7 @@ def val_lambda(study: Study) -> list[Table]:
     """Results and evaluations as targets of the value."""
     base = study.base()
     arms = {
-        f"val_lambda {text}": replace(base, settings=replace(base.settings, val_lambda=value))
+        f"val_lambda {text}": replace(base, settings=base.settings.changed(val_lambda=value))
         for text, value in (("1/3", base.settings.val_lambda), ("0", 0.0), ("0.7", 0.7), ("1", 1.0))
     }
     return [compared(study, "The share of the evaluation in the value's target", arms)]
@@ -91,7 +91,7 @@ def optimizers(study: Study) -> list[Table]:
     """AdamW, Muon and SGD, each with several learning rates."""
     base = study.base()
     arms = {f"{base.settings.optimizer} {base.settings.lr:g}": base} | {
-        f"{name} {rate:g}": replace(base, settings=replace(base.settings, optimizer=name, lr=rate, weight_decay=decay))
+        f"{name} {rate:g}": replace(base, settings=base.settings.changed(optimizer=name, lr=rate, weight_decay=decay))
         for name, rate, decay in study.scale.optimizers
     }
     table = compared(study, "Optimisers and their learning rates", arms)
@@ -106,7 +106,7 @@ def positions(study: Study) -> list[Table]:
     sized = {f"{size:,}": replace(base, data=study.drawn(size)) for size in scale.sizes}
     per_position = scale.settings.total_steps(0) / scale.positions
     passes = {
-        name: replace(run, settings=replace(run.settings, steps=max(1, round(size * per_position))))
+        name: replace(run, settings=run.settings.changed(steps=max(1, round(size * per_position))))
         for (name, run), size in zip(sized.items(), scale.sizes, strict=True)
     }
     once = fitted(study, "Positions, each seen as often", passes)
@@ -169,7 +169,7 @@ def networks(study: Study) -> list[Table]:
     cost = {name: statistics.mean(each["seconds"] for each in trained[name]) for name in arms}
     for name, run in arms.items():
         steps = max(1, round(scale.settings.total_steps(0) * cost["ResNet"] / cost[name]))
-        timed[name] = replace(run, settings=replace(run.settings, steps=steps))
+        timed[name] = replace(run, settings=run.settings.changed(steps=steps))
     equal = compared(study, "Kinds of blocks, with the steps that take equal time", timed)
     equal.notes[:] = [f"{name}: {run.settings.steps:,} steps." for name, run in timed.items()]
     return [table, equal, speeds(study)]

@@ -34,11 +34,11 @@ from pydantic import Field, ValidationError, model_validator
 from tune_search import Candidate, MatchPlan, OptionValues, Plan, markdown, play, read_openings, settings_of
 from work_folder import start_pool
 
-from fukayomi.arena.game.rules import StrictModel
 from fukayomi.arena.statistics.sprt import SprtSettings
 from fukayomi.engine.settings import usi_options
 from fukayomi.files.atomic import AtomicFile
 from fukayomi.files.lock import FolderLock
+from fukayomi.settings import Settings
 from fukayomi.usi.options import Kind
 
 CONFIRMING_GAMES = 1000
@@ -48,7 +48,7 @@ CONFIRMING_SPRT = SprtSettings(elo0=0, elo1=20, alpha=0.1, beta=0.1)
 Row = dict[str, Any]
 
 
-class Range(StrictModel):
+class Range(Settings):
     """The values of an option that are tried."""
 
     low: int

@@ -27,12 +27,13 @@ from fukayomi.arena import MatchListener, MatchResult, MatchState, play_match, w
 from fukayomi.arena.game.clock import GameClock
 from fukayomi.arena.game.move_player import MovePlayer
 from fukayomi.arena.game.player import Failure
-from fukayomi.arena.game.rules import Rules, StrictModel
+from fukayomi.arena.game.rules import Rules
 from fukayomi.arena.game.time_control import TimeControl
 from fukayomi.arena.results.game import Game
 from fukayomi.arena.statistics.sprt import SprtDecision, SprtSettings
 from fukayomi.engine import Engine, Network
 from fukayomi.engine.settings import IGNORED_OPTIONS, MOST_DEVICES, UsiSettings, usi_options
+from fukayomi.settings import Settings
 from fukayomi.shogi import Position
 from fukayomi.usi.client import SearchAnswer
 from fukayomi.usi.options import OptionError
@@ -96,7 +97,7 @@ class CountingPlayer(MovePlayer):
         self._engine.stop()
 
 
-class Candidate(StrictModel):
+class Candidate(Settings):
     """Options that play against the plan's."""
 
     name: Annotated[str, Field(pattern=r"^[\w.+-]+$")]
@@ -104,7 +105,7 @@ class Candidate(StrictModel):
     options: OptionValues
 
 
-class MatchPlan(StrictModel):
+class MatchPlan(Settings):
     """How a match against the defaults is played."""
 
     options: OptionValues = Field(default_factory=dict)

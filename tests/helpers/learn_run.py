@@ -12,10 +12,9 @@ import sys
 import threading
 from pathlib import Path
 
-from fukayomi.loop.configuration import build_settings
 from fukayomi.loop.listener import LoopListener
 from fukayomi.loop.run import LoopResult, learn
-from fukayomi.loop.settings import LoopSettings
+from fukayomi.loop.settings import LoopSettings, build_settings
 
 SMALL = {
     "generations": 2,

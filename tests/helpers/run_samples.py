@@ -12,8 +12,8 @@ from fukayomi.arena.game.openings import Opening
 from fukayomi.arena.match.schedule import ScheduledGame, schedule
 from fukayomi.arena.match.settings import MatchSettings
 from fukayomi.arena.match.store import MatchStore
-from fukayomi.loop.configuration import build_settings, settings_text
 from fukayomi.loop.journal import Gated, Ingested, Journal, KeptNetwork, Measured, Played, Started, Trained
+from fukayomi.loop.settings import build_settings
 from fukayomi.shogi.record import Result, Termination
 
 OPENINGS = match_samples.openings_of(4)
@@ -96,7 +96,7 @@ def learning_run(folder: Path, generations: int = 3) -> Path:
     settings = build_settings(
         {"generations": 9, "network": {"name": "resnet1x16_relu_fcl16"}, "learner": {"threads": 1}}
     )
-    (folder / "run.toml").write_text(settings_text(settings))
+    (folder / "run.toml").write_text(settings.text())
     journal = Journal(folder)
     journal.record(Started(network=_network(0)))
     for generation in range(1, generations + 1):

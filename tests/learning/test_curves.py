@@ -56,7 +56,7 @@ def run(*arguments: object) -> Result:
 def test_what_training_leaves_is_drawn(
     listener: TrainingListener, train_file: Path, test_file: Path, tmp_path: Path
 ) -> None:
-    settings = TrainingSettings(4, batch=16, amp="off")
+    settings = TrainingSettings(steps=4, batch=16, amp="off")
     data, test = Dataset(train_file), Dataset(test_file)
     result = train(
         NetworkConfig(1, 8, value_hidden=8), data, tmp_path / "run", test=test, settings=settings, threads=1,

@@ -8,7 +8,8 @@ from fukayomi.engine import Network
 from fukayomi.engine.network import embedded_network
 from fukayomi.learning import load_model
 from fukayomi.learning.models import load_network
-from fukayomi.learning.training.configuration import build_configuration, read_configuration
+from fukayomi.learning.training.configuration import RunConfiguration
+from fukayomi.settings import build, read
 
 
 def test_its_name_loads_it() -> None:
@@ -26,6 +27,6 @@ def test_its_name_loads_it() -> None:
 def test_configurations_keep_its_name(tmp_path: Path) -> None:
     path = tmp_path / "run.toml"
     path.write_text('train = ["a.hcpe"]\n[run]\ninitial = "embedded"\nteacher = "other.onnx"\n', encoding="utf-8")
-    found = build_configuration(read_configuration(path))
+    found = build(RunConfiguration, read(RunConfiguration, path))
     assert found.run.initial == "embedded"
     assert found.run.teacher == str(tmp_path / "other.onnx")

@@ -29,12 +29,13 @@ from fukayomi.learning.layers import LayerError, LayerInfo, find_layer_weights, 
 from fukayomi.learning.loss import LossWeights, SoftPolicy, Targets, TeacherTargets, compute_losses
 from fukayomi.learning.position_weights import encode_weights, weights_of
 from fukayomi.learning.settings import TrainingError
-from fukayomi.learning.training.configuration import build_configuration, read_configuration
+from fukayomi.learning.training.configuration import RunConfiguration
 from fukayomi.nn import NetworkConfig
 from fukayomi.nn.network import PolicyValueNetwork
+from fukayomi.settings import build, read
 
 TINY = NetworkConfig(blocks=1, channels=8, activation="relu", value_hidden=8)
-SETTINGS = TrainingSettings(4, batch=16, warmup=1, amp="off")
+SETTINGS = TrainingSettings(steps=4, batch=16, warmup=1, amp="off")
 
 
 @pytest.fixture
@@ -248,7 +249,7 @@ def test_training_takes_weights_and_metrics_do_not(tmp_path: Path, file: Path) -
     assert not all(torch.equal(*pair) for pair in zip(plain, weighted, strict=True))
     assert evaluate(tmp_path / "plain" / "checkpoint.pt", Dataset(file)) == metrics
     for name, has_weights in (("weighted", True), ("ignored", False)):
-        configuration = build_configuration(read_configuration(tmp_path / name / "config.toml"))
+        configuration = build(RunConfiguration, read(RunConfiguration, tmp_path / name / "config.toml"))
         assert configuration.targets.weights is has_weights
         assert configuration.open(configuration.train).position_weights is has_weights
         assert configuration.open(configuration.train, as_test=True).position_weights is False

@@ -6,15 +6,14 @@ from typing import Any
 
 import pytest
 
-from fukayomi.loop.configuration import (
+from fukayomi.loop.folder import RunFolder
+from fukayomi.loop.settings import (
+    LoopError,
     build_settings,
-    differences,
     preset_names,
     read_settings,
-    settings_text,
 )
-from fukayomi.loop.folder import RunFolder
-from fukayomi.loop.settings import LoopError
+from fukayomi.settings import differences
 
 
 def test_a_file_wins_over_its_preset_and_later_layers_over_the_file(tmp_path: Path) -> None:
@@ -32,12 +31,12 @@ def test_a_file_wins_over_its_preset_and_later_layers_over_the_file(tmp_path: Pa
 def test_saved_settings_are_read_as_the_same_settings(name: str, tmp_path: Path) -> None:
     settings = build_settings({"preset": name}, {"strength": {"anchor": [{"name": "us", "network": "embedded"}]}})
     file = tmp_path / "run.toml"
-    file.write_text(settings_text(settings))
+    file.write_text(settings.text())
 
     again = build_settings(read_settings(file))
 
     assert again == settings
-    assert not list(differences(settings, again))
+    assert not list(differences(settings.plain(), again.plain()))
 
 
 def test_the_presets_are_those_of_the_documentation() -> None:
@@ -54,7 +53,7 @@ def test_long_runs_are_measured_against_an_anchor(name: str) -> None:
 def test_differences_name_the_settings() -> None:
     one, other = build_settings(), build_settings({"games": 256, "gate": {"mode": "off"}})
 
-    assert list(differences(one, other)) == [("games", 1024, 256), ("gate.mode", "binding", "off")]
+    assert list(differences(one.plain(), other.plain())) == [("games", 1024, 256), ("gate.mode", "binding", "off")]
 
 
 def test_files_are_relative_to_the_file_that_names_them(tmp_path: Path) -> None:
@@ -81,7 +80,7 @@ def test_a_league_is_read_and_saved_as_it_was_written(tmp_path: Path) -> None:
     )
 
     settings = build_settings(read_settings(file))
-    (tmp_path / "saved.toml").write_text(settings_text(settings))
+    (tmp_path / "saved.toml").write_text(settings.text())
 
     league = settings.league
     assert league
@@ -100,51 +99,63 @@ def test_a_command_with_an_open_quote_is_named(tmp_path: Path) -> None:
     file = tmp_path / "run.toml"
     file.write_text("[[league.engine]]\nname = 'a'\ncommand = \"'engine\"\n")
 
-    with pytest.raises(LoopError, match=r"run\.toml: league, engine, 0, command: "):
+    with pytest.raises(LoopError, match=r"run\.toml: league.engine.0.command: "):
         read_settings(file)
 
 
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"gams": 1}, "gams: unknown setting; there are generations, games, seed"),
-        ({"learner": {"sample": 1}}, "learner, sample: unknown setting; there are samples_per_position"),
+        ({"gams": 1}, "gams: unknown setting; did you mean games? There are network, training"),
+        ({"learner": {"sample": 1}}, "learner.sample: unknown setting; there are samples_per_position"),
         ({"games": 0}, "games: Input should be greater than or equal to 1, not 0"),
         ({"games": 300}, "games is 300, which is not a multiple of selfplay.chunk_games, 256"),
-        ({"selfplay": {"playout": 5}}, "selfplay, playout: unknown setting; there are playouts"),
-        ({"gate": {"games": 3}}, "gate, games: Input should be a multiple of 2, not 3"),
-        ({"gate": {"mode": "hard"}}, "gate, mode: Input should be 'off', 'advisory' or 'binding', not 'hard'"),
+        ({"selfplay": {"playout": 5}}, "selfplay.playout: unknown setting; did you mean playouts? There are playouts"),
+        ({"gate": {"games": 3}}, "gate.games: Input should be a multiple of 2, not 3"),
+        ({"gate": {"mode": "hard"}}, "gate.mode: Input should be 'off', 'advisory' or 'binding', not 'hard'"),
         ({"gate": {"elo0": 5, "elo1": 1}}, "gate: elo0 must be less than elo1"),
         ({"gate": {"rollback": True, "mode": "off"}}, 'gate: rollback needs mode = "binding"'),
-        ({"window": {"exponent": 0}}, "window, exponent: Input should be greater than 0, not 0"),
-        ({"strength": {"anchor": [{"name": "x"}]}}, "strength, anchor, 0: an anchor has a network or a command"),
-        ({"strength": {"anchor": [{"nme": "x"}]}}, "strength, anchor, 0, nme: unknown setting; there are name"),
-        ({"training": {"steps": 5}}, "training, steps: cannot be set here"),
-        ({"training": {"seed": 5}}, "training, seed: cannot be set here"),
-        ({"training": {"schedule": "cosine"}}, 'training, schedule: "cosine" needs to know the last step'),
-        ({"targets": {"layer": "new"}}, "targets, layer: a learning run makes its layers itself"),
-        ({"training": {"lr": "x"}}, "training, lr: Input should be a valid number"),
-        ({"training": {"batch": 0}}, "batch must be positive"),
-        ({"network": {"blocks": 0}}, "blocks must be an integer from 1"),
+        ({"window": {"exponent": 0}}, "window.exponent: Input should be greater than 0, not 0"),
+        ({"strength": {"anchor": [{"name": "x"}]}}, "strength.anchor.x: an anchor has a network or a command"),
+        (
+            {"strength": {"anchor": [{"nme": "x"}]}},
+            "strength.anchor.0.nme: unknown setting; did you mean name?",
+        ),
+        ({"training": {"steps": 5}}, "training.steps: cannot be set here"),
+        ({"training": {"seed": 5}}, "training.seed: cannot be set here"),
+        ({"training": {"schedule": "cosine"}}, 'training.schedule: "cosine" needs to know the last step'),
+        ({"targets": {"layer": "new"}}, "targets.layer: a learning run makes its layers itself"),
+        ({"training": {"lr": "x"}}, "training.lr: Input should be a valid number"),
+        ({"training": {"batch": 0}}, "training.batch: Input should be greater than or equal to 1, not 0"),
+        ({"network": {"blocks": 0}}, "network: blocks must be an integer from 1"),
         ({"learner": {"supervised": ["a.hcpe"]}}, "learner: supervised and supervised_share belong together"),
-        ({"learner": {"test": ["/nowhere/a.hcpe*0"]}}, "learner: /nowhere/a.hcpe*0: '0' is not a weight"),
-        ({"reanalysis": {"share": 0}}, "reanalysis, share: Input should be greater than 0, not 0"),
-        ({"reanalysis": {"select": "luck"}}, "reanalysis, select: Input should be 'random', 'age' or 'surprise'"),
-        ({"reanalysis": {"noodles": 1}}, "reanalysis, noodles: unknown setting; there are nodes, root"),
+        ({"learner": {"test": ["/nowhere/a.hcpe*0"]}}, "learner.test: /nowhere/a.hcpe*0: '0' is not a weight"),
+        ({"reanalysis": {"share": 0}}, "reanalysis.share: Input should be greater than 0, not 0"),
+        ({"reanalysis": {"select": "luck"}}, "reanalysis.select: Input should be 'random', 'age' or 'surprise'"),
+        (
+            {"reanalysis": {"noodles": 1}},
+            "reanalysis.noodles: unknown setting; did you mean nodes?",
+        ),
         ({"league": {}}, "league: the league has no opponent: set past, or add a table [[league.engine]]"),
-        ({"league": {"past": 21}}, "league, past: Input should be less than or equal to 20, not 21"),
-        ({"league": {"past": 1, "shar": 1}}, "league, shar: unknown setting; there are share, clock, split_opponent"),
-        ({"league": {"past": 1, "share": 0}}, "league, share: Input should be greater than 0, not 0"),
-        ({"league": {"past": 1, "clock": "fast"}}, "league, clock: time control 'fast'"),
-        ({"league": {"engine": [{"name": "a"}]}}, "league, engine, 0: the command is missing"),
-        ({"league": {"engine": [{"nme": "a"}]}}, "league, engine, 0, nme: unknown setting; there are name, command"),
+        ({"league": {"past": 21}}, "league.past: Input should be less than or equal to 20, not 21"),
+        (
+            {"league": {"past": 1, "shar": 1}},
+            "league.shar: unknown setting; did you mean share? There are share",
+        ),
+        ({"league": {"past": 1, "share": 0}}, "league.share: Input should be greater than 0, not 0"),
+        ({"league": {"past": 1, "clock": "fast"}}, "league.clock: time control 'fast'"),
+        ({"league": {"engine": [{"name": "a"}]}}, "league.engine.a: the command is missing"),
+        (
+            {"league": {"engine": [{"nme": "a"}]}},
+            "league.engine.0.nme: unknown setting; did you mean name?",
+        ),
         ({"league": {"engine": [{"name": "network-1", "command": ["a"]}]}}, 'do not begin with "network-"'),
         ({"generations": True}, "generations: Input should be a number, not True"),
         ({"generations": "3"}, "generations: Input should be a number, not '3'"),
-        ({"gate": {"elo1": "30"}}, "gate, elo1: Input should be a number, not '30'"),
-        ({"league": {"past": 1, "share": True}}, "league, share: Input should be a number, not True"),
-        ({"league": {"past": 1, "share": "0.5"}}, "league, share: Input should be a number, not '0.5'"),
-        ({"learner": {"most_steps": "9"}}, "learner, most_steps: Input should be a number, not '9'"),
+        ({"gate": {"elo1": "30"}}, "gate.elo1: Input should be a number, not '30'"),
+        ({"league": {"past": 1, "share": True}}, "league.share: Input should be a number, not True"),
+        ({"league": {"past": 1, "share": "0.5"}}, "league.share: Input should be a number, not '0.5'"),
+        ({"learner": {"most_steps": "9"}}, "learner.most_steps: Input should be a number, not '9'"),
         ({"preset": "huge"}, "preset 'huge' does not exist; there are cpu, fleet, gpu, tiny"),
         ({"learner": 3}, "learner: Input should be a valid dictionary"),
     ],
@@ -196,6 +207,6 @@ def test_a_run_can_begin_with_each_example(example: Path, tmp_path: Path) -> Non
 
 def test_the_examples_of_the_documentation_are_valid(example: Path, tmp_path: Path) -> None:
     settings = build_settings(read_settings(example))
-    (tmp_path / "saved.toml").write_text(settings_text(settings))
+    (tmp_path / "saved.toml").write_text(settings.text())
 
     assert build_settings(read_settings(tmp_path / "saved.toml")) == settings

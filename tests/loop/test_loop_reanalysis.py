@@ -10,7 +10,6 @@ from fukayomi.data import read_data
 from fukayomi.learning.layers import find_layer, layer_path, read_layer_info, sidecar_of
 from fukayomi.learning.settings import PRESETS
 from fukayomi.loop import build_settings, read_settings, read_status, write_report
-from fukayomi.loop.configuration import settings_text
 from fukayomi.loop.folder import RunFolder, file_sha256
 from fukayomi.loop.ingest import Manifest
 from fukayomi.loop.ingest.manifest import ChunkEntry
@@ -146,7 +145,7 @@ def test_the_table_is_read_and_saved_with_the_preset_of_muzero(tmp_path: Path) -
     file.write_text('[reanalysis]\n[training]\npreset = "reanalyze"\n[learner]\nsamples_per_position = 2\n')
 
     found = build_settings(read_settings(file))
-    (tmp_path / "saved.toml").write_text(settings_text(found))
+    (tmp_path / "saved.toml").write_text(found.text())
 
     assert found.reanalysis
     assert (found.reanalysis.share, found.reanalysis.select, found.targets.n_step) == (0.8, "random", 5)

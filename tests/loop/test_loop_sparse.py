@@ -17,11 +17,11 @@ from fukayomi.engine import Network
 from fukayomi.learning.checkpoint import load_checkpoint
 from fukayomi.learning.models import export_network, load_network
 from fukayomi.loop import LoopError, build_settings, read_status
-from fukayomi.loop.configuration import read_settings, settings_text
 from fukayomi.loop.folder import RunFolder, file_sha256
 from fukayomi.loop.inputs import check_inputs
 from fukayomi.loop.journal import Journal, Played, Reanalyzed, Trained
 from fukayomi.loop.learner import create_network
+from fukayomi.loop.settings import read_settings
 from fukayomi.nn.sparse_config import SparseConfig
 from fukayomi.selfplay.chunk import read_chunk_info
 from fukayomi.shogi import Position
@@ -186,7 +186,7 @@ def test_a_network_of_another_family_is_not_trained_as_the_one_of_the_preset() -
 
 def test_settings_are_read_back(tmp_path: Path) -> None:
     settings = learn_run.small(**learn_run.SPARSE)
-    (tmp_path / "run.toml").write_text(settings_text(settings))
+    (tmp_path / "run.toml").write_text(settings.text())
 
     assert settings.network == SparseConfig(64, 64, 32)
     assert build_settings(read_settings(tmp_path / "run.toml")) == settings

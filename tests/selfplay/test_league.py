@@ -264,7 +264,7 @@ def test_earlier_networks_are_drawn_by_how_hard_they_are(tmp_path: Path) -> None
         ("share = 2\n[[engine]]\nname = 'a'\ncommand = 'a'", "share: "),
         ("[[engine]]\nname = 'a'\ncommand = 'a'\nspeed = 3", "speed"),
         ("[[engine]]\nname = 'a'\ncommand = 'a'\n[[network]]\nname = 'a'\nfile = 'b'", "the same name"),
-        ("[[network]]\nname = 'a'", "a name and a file"),
+        ("[[network]]\nname = 'a'", "network.a.file is missing"),
         ("clock = 'main=10m'\n[[engine]]\nname = 'a'\ncommand = 'a'", "not the same for every move"),
         ("memory_mb = 100\n[[engine]]\nname = 'a'\ncommand = 'a'\nprocesses = 4\nmemory_mb = 64", "256 MiB"),
     ],

@@ -1,7 +1,8 @@
 """The options of the USI engine, with dlshogi's names and units, and their meaning for the search and the clock."""
 
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any, Literal
 
 from fukayomi import __version__
 from fukayomi._native import EVAL_SCALE, MAX_MOVES, DeclarationRule, Fpu, SearchParams, centipawns
@@ -53,6 +54,13 @@ def is_network_name(model: str) -> bool:
     return model in DEFAULT_NAMES or (model.startswith("<") and model.endswith(">"))
 
 
+def network_in_folder(model: Any, folder: Path) -> Any:
+    """What a file of settings in this folder names as a network; a relative path is relative to the folder."""
+    from fukayomi.settings import in_folder  # the engine itself needs no pydantic
+
+    return model if isinstance(model, str) and is_network_name(model) else in_folder(model, folder)
+
+
 @dataclass(frozen=True, slots=True)
 class Device:
     """A network and how it is run."""
@@ -68,7 +76,8 @@ class Device:
 
 @dataclass(frozen=True)
 class UsiSettings:
-    """Values of the engine's USI options; each field is one option.
+    """Values of the engine's USI options; each field is one option. `parameter` is the parameter of the search that it
+    sets, divided by `scale`; that, and what is `of_tree`, changes the tree.
 
     >>> UsiSettings(c_init=200, draw_ply=256).search_params().c_init
     2.0
@@ -125,19 +134,19 @@ class UsiSettings:
     weight8: int = spin("DNN_Weight8", 100, 1, 10_000)
     """Weight of a device's network in the mean; only ratios count."""
     # The search.
-    hash_mb: int = spin("USI_Hash", 1024, 16, 65_536)
+    hash_mb: int = spin("USI_Hash", 1024, 16, 65_536, of_tree=True)
     """Memory of the tree, MiB."""
     cache_mb: int = spin("Eval_Cache", 64, 0, 65_536)
     """Memory of the evaluation cache, MiB; 0: none. It belongs to the network: all searches with it share the cache."""
-    node_limit: int = spin("UCT_NodeLimit", 10_000_000, 10, 1_000_000_000)
+    node_limit: int = spin("UCT_NodeLimit", 10_000_000, 10, 1_000_000_000, of_tree=True)
     """Most visits of the root."""
-    reuse_subtree: bool = check("ReuseSubtree", True)
+    reuse_subtree: bool = check("ReuseSubtree", True, of_tree=True)
     """Whether to keep the part of the tree that is still valid when the position changes."""
-    leaf_mate_plies: int = spin("Leaf_Mate_Plies", 3, 0, 3)
+    leaf_mate_plies: int = spin("Leaf_Mate_Plies", 3, 0, 3, parameter="leaf_mate_plies")
     """Longest mate to look for at each new position, plies; 0: none."""
-    leaf_mate_nodes: int = spin("Leaf_Mate_Nodes", 0, 0, 10_000)
+    leaf_mate_nodes: int = spin("Leaf_Mate_Nodes", 0, 0, 10_000, parameter="leaf_mate_nodes")
     """Positions to search at each new one for a longer mate, with Leaf_Mate_Plies 3; 0: none."""
-    root_move_mate_nodes: int = spin("Root_Move_Mate_Nodes", 0, 0, 10_000)
+    root_move_mate_nodes: int = spin("Root_Move_Mate_Nodes", 0, 0, 10_000, parameter="root_move_mate_nodes")
     """Positions to search for the opponent's mate after a move of 16, 64, 256, ... visits, for each visit; 0: none."""
     mate_root_plies: int = spin("Mate_Root_Search", 33, 0, 1023)
     """Longest mate of the root to look for beside the search, plies; 0: none."""
@@ -149,52 +158,56 @@ class UsiSettings:
     """Most positions that they search for each mate."""
     mate_hash_mb: int = spin("DfPn_Hash", 256, 1, 65_536)
     """Most memory of a mate search, MiB."""
-    batch_visits: int = spin("Batch_Visits", BATCH_VISITS, 0, 1_000_000)
+    batch_visits: int = spin("Batch_Visits", BATCH_VISITS, 0, 1_000_000, of_tree=True)
     """A batch takes at most one position for so many visits of the root; 0: as many as it has room for."""
     multipv: int = spin("MultiPV", 1, 1, MAX_MOVES)
     """Lines to report."""
-    softmax_temperature: int = spin("Softmax_Temperature", 174, 1, 1000)
+    softmax_temperature: int = spin("Softmax_Temperature", 174, 1, 1000, parameter="softmax_temperature", scale=100)
     """Divisor of the policy's logits, percent."""
-    softmax_temperature_root: int = spin("Softmax_Temperature_root", 0, 0, 1000)
+    softmax_temperature_root: int = spin(
+        "Softmax_Temperature_root", 0, 0, 1000, parameter="softmax_temperature_root", scale=100
+    )
     """Divisor of the policy's logits at the root, percent; 0: Softmax_Temperature."""
-    softmax_temperature_deep: int = spin("Softmax_Temperature_deep", 0, 0, 1000)
+    softmax_temperature_deep: int = spin(
+        "Softmax_Temperature_deep", 0, 0, 1000, parameter="softmax_temperature_deep", scale=100
+    )
     """The same far below the root, to which each 4 plies halve the difference, percent; 0: Softmax_Temperature."""
-    c_init: int = spin("C_init", 144, 0, 10_000)
+    c_init: int = spin("C_init", 144, 0, 10_000, parameter="c_init", scale=100)
     """Exploration below the root, percent."""
-    c_base: int = spin("C_base", 28288, 1, 10_000_000)
+    c_base: int = spin("C_base", 28288, 1, 10_000_000, parameter="c_base")
     """Visits over which exploration grows, below the root."""
-    fpu: str = combo("FPU", "parent", FPUS)
+    fpu: str = combo("FPU", "parent", FPUS, parameter="fpu")
     """Value of moves without visits, below the root: their position's less a reduction, 0.5, a loss, or a win."""
-    c_fpu_reduction: int = spin("C_fpu_reduction", 45, 0, 100)
+    c_fpu_reduction: int = spin("C_fpu_reduction", 45, 0, 100, parameter="fpu_reduction", scale=100)
     """Reduction where FPU is "parent", below the root, percent of the square root of the visited moves' priors."""
-    c_init_root: int = spin("C_init_root", 116, 0, 10_000)
+    c_init_root: int = spin("C_init_root", 116, 0, 10_000, parameter="c_init_root", scale=100)
     """Exploration at the root, percent."""
-    c_base_root: int = spin("C_base_root", 25617, 1, 10_000_000)
+    c_base_root: int = spin("C_base_root", 25617, 1, 10_000_000, parameter="c_base_root")
     """Visits over which exploration grows, at the root."""
-    fpu_root: str = combo("FPU_root", "parent", FPUS)
+    fpu_root: str = combo("FPU_root", "parent", FPUS, parameter="fpu_root")
     """Value of moves without visits, at the root."""
-    c_fpu_reduction_root: int = spin("C_fpu_reduction_root", 0, 0, 100)
+    c_fpu_reduction_root: int = spin("C_fpu_reduction_root", 0, 0, 100, parameter="fpu_reduction_root", scale=100)
     """Reduction where FPU_root is "parent", at the root, percent."""
-    fpu_visit_mass: bool = check("FPU_Visit_Mass", False)
+    fpu_visit_mass: bool = check("FPU_Visit_Mass", False, parameter="fpu_visit_mass")
     """Whether the reduction counts a move's prior once for each visit, as dlshogi does, instead of once."""
-    c_exponent: int = spin("C_exponent", 50, 0, 100)
+    c_exponent: int = spin("C_exponent", 50, 0, 100, parameter="c_exponent", scale=100)
     """Exponent of the visits in the exploration, percent; 50: their square root."""
-    c_variance: int = spin("C_variance", 0, 0, 100)
+    c_variance: int = spin("C_variance", 0, 0, 100, parameter="c_variance", scale=100)
     """How far exploration follows the spread of a position's values, percent; 0: not at all."""
-    c_stdev: int = spin("C_stdev", 80, 1, 500)
+    c_stdev: int = spin("C_stdev", 80, 1, 500, parameter="c_stdev", scale=1000)
     """Expected standard deviation of values, per mille, for C_variance and LCB_Stdevs."""
-    lcb_stdevs: int = spin("LCB_Stdevs", 0, 0, 10_000)
+    lcb_stdevs: int = spin("LCB_Stdevs", 0, 0, 10_000, parameter="lcb_stdevs", scale=100)
     """Standard errors below a move's value at which it is judged for the choice, percent; 0: by visits."""
-    lcb_visits: int = spin("LCB_Visits", 15, 0, 100)
+    lcb_visits: int = spin("LCB_Visits", 15, 0, 100, parameter="lcb_visits", scale=100)
     """Visits that a move needs to be chosen so, percent of the most visits."""
     # The rules of the game.
-    draw_ply: int = spin("Draw_Ply", 0, 0, 100_000)
+    draw_ply: int = spin("Draw_Ply", 0, 0, 100_000, parameter="draw_ply")
     """Moves after which a game is drawn; 0: no limit."""
-    draw_value_black: int = spin("Draw_Value_Black", 500, 0, 1000)
+    draw_value_black: int = spin("Draw_Value_Black", 500, 0, 1000, parameter="draw_value_black", scale=1000)
     """Value of a draw for Black, per mille."""
-    draw_value_white: int = spin("Draw_Value_White", 500, 0, 1000)
+    draw_value_white: int = spin("Draw_Value_White", 500, 0, 1000, parameter="draw_value_white", scale=1000)
     """Value of a draw for White, per mille."""
-    entering_king_rule: str = combo("EnteringKingRule", "CSARule27", tuple(RULES))
+    entering_king_rule: str = combo("EnteringKingRule", "CSARule27", tuple(RULES), of_tree=True)
     """Rule of declarations (入玉宣言)."""
     resign_threshold: int = spin("Resign_Threshold", 10, 0, 1000)
     """Win rate below which the engine resigns, per mille; a game that was lost when it took over is played on."""
@@ -306,13 +319,8 @@ class UsiSettings:
 
     def tree_key(self) -> tuple[object, ...]:
         """The options of the tree: if they change, the tree is lost."""
-        names = ("hash_mb", "node_limit", "reuse_subtree", "softmax_temperature", "c_init", "c_base", "c_fpu_reduction")
-        names += ("c_init_root", "c_base_root", "c_fpu_reduction_root", "fpu", "fpu_root", "fpu_visit_mass")
-        names += ("softmax_temperature_root", "softmax_temperature_deep")
-        names += ("c_exponent", "c_variance", "c_stdev", "lcb_stdevs", "lcb_visits")
-        names += ("leaf_mate_plies", "leaf_mate_nodes", "root_move_mate_nodes", "batch_visits")
-        names += ("draw_ply", "draw_value_black", "draw_value_white", "entering_king_rule")
-        return tuple(getattr(self, name) for name in names)
+        found = (field for field in fields(self) if not {"parameter", "of_tree"}.isdisjoint(field.metadata))
+        return tuple(getattr(self, field.name) for field in found)
 
     @property
     def ponders_stochastically(self) -> bool:
@@ -367,29 +375,11 @@ class UsiSettings:
     def search_params(self) -> SearchParams:
         """The parameters of the native search, as fractions instead of percent."""
         params = SearchParams()
-        params.softmax_temperature = self.softmax_temperature / 100
-        params.c_init = self.c_init / 100
-        params.c_base = float(self.c_base)
-        params.fpu_reduction = self.c_fpu_reduction / 100
-        params.c_init_root = self.c_init_root / 100
-        params.c_base_root = float(self.c_base_root)
-        params.fpu_reduction_root = self.c_fpu_reduction_root / 100
-        params.fpu = Fpu[self.fpu.upper()]
-        params.fpu_root = Fpu[self.fpu_root.upper()]
-        params.fpu_visit_mass = self.fpu_visit_mass
-        params.softmax_temperature_root = self.softmax_temperature_root / 100
-        params.softmax_temperature_deep = self.softmax_temperature_deep / 100
-        params.c_exponent = self.c_exponent / 100
-        params.c_variance = self.c_variance / 100
-        params.c_stdev = self.c_stdev / 1000
-        params.lcb_stdevs = self.lcb_stdevs / 100
-        params.lcb_visits = self.lcb_visits / 100
-        params.draw_value_black = self.draw_value_black / 1000
-        params.draw_value_white = self.draw_value_white / 1000
-        params.draw_ply = self.draw_ply
-        params.leaf_mate_plies = self.leaf_mate_plies
-        params.leaf_mate_nodes = self.leaf_mate_nodes
-        params.root_move_mate_nodes = self.root_move_mate_nodes
+        for field in fields(self):
+            if (name := field.metadata.get("parameter")) is not None:
+                kind = getattr(params, name).__class__
+                value, scale = getattr(self, field.name), field.metadata.get("scale", 1)
+                setattr(params, name, kind[value.upper()] if isinstance(value, str) else kind(value / scale))
         params.declaration_rule = self.declaration_rule()
         if params.declaration_rule is DeclarationRule.TRY:  # a king in check may win by its answer
             params.leaf_mate_plies = min(1, params.leaf_mate_plies)

@@ -1,8 +1,10 @@
 """Settings of a training run."""
 
-from dataclasses import dataclass, fields
-from numbers import Integral, Real
-from typing import Any, Literal, cast, get_args
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
+
+from fukayomi.settings import Settings
 
 OptimizerName = Literal["sgd", "adamw", "muon"]
 ScheduleName = Literal["cosine", "halving", "constant"]
@@ -46,82 +48,71 @@ class TrainingError(ValueError):
     __module__ = "fukayomi.learning"
 
 
-def plain_value(name: str, value: Any, annotation: Any) -> Any:
-    """A setting as its type in plain Python: a number of NumPy's in a checkpoint would make it unreadable.
-
-    Raises:
-        TrainingError: It is of another type.
-    """
-    kinds = get_args(annotation) or (annotation,)
-    if value is None and type(None) in kinds:
-        return None
-    for kind, abstract, wanted in ((float, Real, "a number"), (int, Integral, "an integer")):
-        if kind in kinds:
-            if isinstance(value, bool) or not isinstance(value, abstract):
-                raise TrainingError(f"{name} must be {wanted}, not {value!r}")
-            return kind(cast("Any", value))
-    if bool in kinds and not isinstance(value, bool):
-        raise TrainingError(f"{name} must be True or False, not {value!r}")
-    return value
+PositiveInt = Annotated[int, Field(ge=1)]
+PositiveFloat = Annotated[float, Field(gt=0)]
+NotNegativeInt = Annotated[int, Field(ge=0)]
+NotNegativeFloat = Annotated[float, Field(ge=0)]
+Share = Annotated[float, Field(ge=0, le=1)]
 
 
-@dataclass(frozen=True)
-class TrainingSettings:
+class TrainingSettings(Settings):
     """The settings that determine the weights, besides the data and the network's shape."""
 
-    steps: int | None = None
+    ERROR: ClassVar = TrainingError
+
+    steps: PositiveInt | None = None
     """Optimiser steps of the whole run; None: as `epochs` says."""
-    epochs: float | None = None
+    epochs: PositiveFloat | None = None
     """Passes over the training data, instead of `steps`; one if neither is given."""
-    batch: int = 1024
-    """Positions per step."""
+    batch: PositiveInt = 1024
+    """Positions of a step."""
     optimizer: OptimizerName = "sgd"
     """"sgd" with Nesterov momentum 0.9, "adamw", or "muon" (blocks by Muon, the rest by AdamW)."""
-    lr: float = 0.04
+    lr: PositiveFloat = 0.04
     """Peak learning rate; for "adamw" and "muon" 0.001 to 0.01, the higher the smaller the network."""
     schedule: ScheduleName = "cosine"
     """The learning rate after the warm-up: along a cosine to zero at the last step, halved every `halving_epochs`, or
     constant."""
-    halving_epochs: float = 1.0
+    halving_epochs: PositiveFloat = 1.0
     """Passes over the data between two halvings of the learning rate."""
-    warmup: int = 500
+    warmup: NotNegativeInt = 500
     """Steps of linear warm-up."""
-    weight_decay: float = 1e-4
+    weight_decay: NotNegativeFloat = 1e-4
     """Weight decay of matrices and convolutions; biases and BatchNorm have none."""
-    clip: float = 10.0
+    clip: PositiveFloat = 10.0
     """Largest norm of the gradient; larger gradients are scaled down."""
-    val_lambda: float = VAL_LAMBDA
+    val_lambda: Share = VAL_LAMBDA
     """Share of the evaluation in the value target, 0 to 1; the rest is the game's result."""
-    val_lambda_decay: float = 0.0
-    """Passes over the data in which val_lambda falls linearly to 0; 0: it stays."""
-    value_weight: float = 1.0
+    val_lambda_decay: NotNegativeFloat = 0.0
+    """Passes over the data in which `val_lambda` falls linearly to 0; 0: it stays."""
+    value_weight: NotNegativeFloat = 1.0
     """Weight of the value loss beside that of the policy, which is 1."""
     entropy: float = 0.0
     """Reward for each nat of the policy's entropy."""
     critic: bool = False
-    """Multiply each position's policy loss by result - evaluation + 0.5."""
-    ema_interval: int = 0
+    """Multiply each position's policy loss by result - evaluation + 0.5, as dlshogi's --use_critic."""
+    ema_interval: NotNegativeInt = 0
     """Steps between two updates of averaged weights, which are then the ones that are evaluated and exported; 0: no
     average. dlshogi and KataGo use 250."""
-    ema_averages: int = 10
+    ema_averages: PositiveInt = 10
     """Weights after n updates: n / (n + 1) of the old average plus 1 / (n + 1) of the current weights, with this n."""
-    teacher_weight: float = 0.5
+    teacher_weight: Share = 0.5
     """Share of a teacher's policy and value in the loss, 0 to 1; the rest is the data's. Without a teacher: unused."""
-    teacher_temperature: float = 1.0
+    teacher_temperature: PositiveFloat = 1.0
     """The teacher's policy is softmax(logits / temperature)."""
-    soft_policy_weight: float = 8.0
+    soft_policy_weight: NotNegativeFloat = 8.0
     """Weight of the loss of the head "soft-policy"; 8 as in KataGo. Weights of heads that the network lacks: unused."""
-    short_term_value_weight: float = 0.5
+    short_term_value_weight: NotNegativeFloat = 0.5
     """Weight of the loss of the head "short-term-value"."""
-    wdl_weight: float = 0.5
+    wdl_weight: NotNegativeFloat = 0.5
     """Weight of the loss of the head "wdl"."""
-    plies_left_weight: float = 0.1
+    plies_left_weight: NotNegativeFloat = 0.1
     """Weight of the loss of the head "plies-left"."""
-    reply_weight: float = 0.15
+    reply_weight: NotNegativeFloat = 0.15
     """Weight of the loss of the head "reply"; 0.15 as in KataGo."""
-    max_rise: float = 2.0
+    max_rise: NotNegativeFloat = 2.0
     """Stop when the smoothed loss is this many nats above the lowest so far; 0: only when it is not finite."""
-    seed: int = 0
+    seed: Annotated[int, Field(ge=0, le=LARGEST_SEED)] = 0
     """Random seed for the initial weights, the data order and dropout."""
     amp: AmpMode = "auto"
     """Precision: "bf16", "fp16" (with scaled losses), "off" (float32), or "auto": bfloat16 if the device has
@@ -129,32 +120,11 @@ class TrainingSettings:
     compile: bool = False
     """Compile the network with torch.compile: the first step takes minutes, later ones may be faster on a GPU."""
 
-    def __post_init__(self) -> None:
-        for field in fields(self):
-            object.__setattr__(self, field.name, plain_value(field.name, getattr(self, field.name), field.type))
+    @model_validator(mode="after")
+    def _ends_once(self) -> Self:
         if self.steps is not None and self.epochs is not None:
-            raise TrainingError("give steps or epochs, not both")
-        for name in ("steps", "epochs", "batch", "lr", "clip", "halving_epochs", "ema_averages", "teacher_temperature"):
-            value = getattr(self, name)
-            if value is not None and not 0 < value < float("inf"):
-                raise TrainingError(f"{name} must be positive, not {value}")
-        heads = (
-            "soft_policy_weight", "short_term_value_weight", "wdl_weight", "plies_left_weight", "reply_weight",
-        )  # fmt: skip
-        others = ("warmup", "weight_decay", "val_lambda_decay", "value_weight", "ema_interval", "max_rise", "seed")
-        for name in (*others, *heads):
-            if not 0 <= (value := getattr(self, name)) < float("inf"):
-                raise TrainingError(f"{name} must be 0 or more, not {value}")
-        for name, names in (("optimizer", OptimizerName), ("schedule", ScheduleName), ("amp", AmpMode)):
-            if (value := getattr(self, name)) not in get_args(names):
-                raise TrainingError(f"{name} must be {' or '.join(get_args(names))}, not {value}")
-        for name in ("val_lambda", "teacher_weight"):
-            if not 0 <= (value := getattr(self, name)) <= 1:
-                raise TrainingError(f"{name} must be between 0 and 1, not {value}")
-        if self.seed > LARGEST_SEED:
-            raise TrainingError(f"seed must be at most {LARGEST_SEED}, not {self.seed}")
-        if not abs(self.entropy) < float("inf"):
-            raise TrainingError(f"entropy must be a number, not {self.entropy}")
+            raise ValueError("give steps or epochs, not both")
+        return self
 
     def total_steps(self, positions: int) -> int:
         """Steps of a run on this many training positions; the last partial batch of an epoch is left out."""

@@ -17,12 +17,11 @@ from typing import TYPE_CHECKING
 from fukayomi._lazy import lazy
 
 if TYPE_CHECKING:
-    from fukayomi.loop.configuration import build_settings, read_settings
     from fukayomi.loop.listener import LoopListener, LoopListeners
     from fukayomi.loop.report.page import write_report
     from fukayomi.loop.report.status import RunStatus, read_status
     from fukayomi.loop.run import LoopResult, learn
-    from fukayomi.loop.settings import LoopError, LoopSettings
+    from fukayomi.loop.settings import LoopError, LoopSettings, build_settings, read_settings
 
 __all__ = [
     "LoopError",
@@ -41,11 +40,10 @@ __all__ = [
 __getattr__, __dir__ = lazy(
     __name__,
     {
-        ".configuration": ("build_settings", "read_settings"),
         ".run": ("LoopResult", "learn"),
         ".listener": ("LoopListener", "LoopListeners"),
         ".report.page": ("write_report",),
         ".report.status": ("RunStatus", "read_status"),
-        ".settings": ("LoopError", "LoopSettings"),
+        ".settings": ("LoopError", "LoopSettings", "build_settings", "read_settings"),
     },
 )

@@ -20,12 +20,20 @@ from fukayomi.engine.evaluators.backends.network_file import int8_path
 from fukayomi.engine.network import find_network
 from fukayomi.files.atomic import replace_file
 from fukayomi.files.lock import FolderLock, is_locked
-from fukayomi.loop.configuration import build_settings, differences, read_settings, settings_text
 from fukayomi.loop.families import ONNX
 from fukayomi.loop.ingest.manifest import Manifest
 from fukayomi.loop.journal import JOURNAL_NAME, Journal, KeptNetwork, network_name
-from fukayomi.loop.settings import DEVICES_OF, FleetSettings, LoopError, LoopSettings, Precision
+from fukayomi.loop.settings import (
+    DEVICES_OF,
+    FleetSettings,
+    LoopError,
+    LoopSettings,
+    Precision,
+    build_settings,
+    read_settings,
+)
 from fukayomi.selfplay.chunk import ChunkError, read_chunk
+from fukayomi.settings import differences
 
 SETTINGS_NAME = "run.toml"
 LOCK_NAME = "lock"
@@ -157,7 +165,8 @@ class RunFolder:
                 saved = _with_precision(saved, "fp32")
             if settings.generator.precision is None:
                 settings = _with_precision(settings, saved.generator.precision)
-            if changed := [each for each in differences(saved, settings) if each[0] not in FREE_SETTINGS]:
+            changes = differences(saved.plain(), settings.plain())
+            if changed := [each for each in changes if each[0] not in FREE_SETTINGS]:
                 name, before, now = changed[0]
                 raise LoopError(
                     f"{name} is {before!r} in {self.settings_file}, and {now!r} now; give the settings of the run, or "
@@ -169,7 +178,7 @@ class RunFolder:
             import torch
 
             settings = _with_threads(settings, torch.get_num_threads())
-        replace_file(self.settings_file, settings_text(settings).encode())
+        replace_file(self.settings_file, settings.text().encode())
         return settings
 
     @property

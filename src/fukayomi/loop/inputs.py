@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from fukayomi.arena.game.openings import read_openings as read_match_openings
-from fukayomi.arena.match.configuration import split_command
+from fukayomi.arena.game.rules import split_command
 from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.evaluators.backends.backend import BACKENDS, get_backend
 from fukayomi.engine.network import STUBS, find_network

@@ -13,8 +13,8 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from fukayomi.files.atomic import replace_file
 from fukayomi.files.inputs import read_input
-from fukayomi.files.problems import first_problem
 from fukayomi.loop.settings import LoopError
+from fukayomi.settings.problems import first_problem
 
 JOURNAL_NAME = "journal.jsonl"
 LARGEST_JOURNAL = 1 << 28

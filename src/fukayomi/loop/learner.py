@@ -4,7 +4,6 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from math import isnan
 from pathlib import Path
 from typing import NamedTuple
@@ -79,7 +78,7 @@ def create_network(settings: LoopSettings, folder: RunFolder, listener: Listener
         CheckpointError, ParameterFileError: It cannot be read.
         ExportError: The network cannot be stored.
     """
-    training = replace(settings.training, steps=1, epochs=None)
+    training = settings.training.changed(steps=1, epochs=None)
     torch.manual_seed(settings.seed)
     network = make_network(settings.network)
     if (initial := settings.learner.initial) is not None:
@@ -298,7 +297,7 @@ def _train(
                 folder.learner,
                 test=test,
                 teacher=settings.learner.teacher,
-                settings=replace(settings.training, steps=stop, epochs=None),
+                settings=settings.training.changed(steps=stop, epochs=None),
                 device=settings.learner.device,
                 threads=settings.learner.threads,
                 eval_interval=NEVER,

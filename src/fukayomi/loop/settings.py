@@ -25,25 +25,28 @@
 `docs/learn.md` has all settings.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self, cast
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
-from fukayomi.arena.game.rules import Positive, StrictModel
+from fukayomi import __version__
+from fukayomi.arena.game.rules import Positive, UsiOptions
 from fukayomi.arena.statistics.sprt import SprtSettings
+from fukayomi.engine.settings import network_in_folder
 from fukayomi.learning.reanalysis.settings import ReanalysisSettings, Root, Selection
 from fukayomi.learning.settings import TrainingSettings
-from fukayomi.learning.training.configuration import TargetSettings
+from fukayomi.learning.training.configuration import LearningSettings, split_weight
 from fukayomi.loop.window import WindowSettings
-from fukayomi.nn.config import NetworkConfig
-from fukayomi.nn.sparse_config import AnyConfig
 from fukayomi.selfplay.league import LeagueNetwork, LeagueRules
 from fukayomi.selfplay.settings import SelfplaySettings
+from fukayomi.settings import FromFile, Settings, build, in_folder, plain, read, toml_text
 
 GateMode = Literal["off", "advisory", "binding"]
 Undecided = Literal["score", "accept", "reject"]
 Precision = Literal["fp32", "int16", "int8"]
+PRESETS = Path(__file__).parent / "presets"
 OPENINGS = Path(__file__).parent / "matches" / "openings.sfen"
 """Openings for measuring strength; made by `tools/generate/measuring_openings.py`."""
 DEVICES_OF = {"int16": ("native",), "int8": ("cpu", "openvino")}
@@ -62,7 +65,22 @@ class LoopError(ValueError):
     __module__ = "fukayomi.loop"
 
 
-class GeneratorSettings(StrictModel):
+def _store_in_folder(store: Any, folder: Path) -> Any:
+    """A folder, relative to that of the file, or a URL."""
+    return store if isinstance(store, str) and "://" in store else in_folder(store, folder)
+
+
+def _with_weights(files: tuple[str, ...]) -> tuple[str, ...]:
+    for file in files:
+        split_weight(file)
+    return files
+
+
+TrainingFiles = Annotated[tuple[str, ...], AfterValidator(_with_weights), FromFile(in_folder)]
+"""Files of training data, with weights as in ``games.hcpe3*2``."""
+
+
+class GeneratorSettings(Settings):
     """What plays the games: on this machine, or on that of each worker of a fleet."""
 
     device: str = "native"
@@ -99,15 +117,15 @@ class GeneratorSettings(StrictModel):
         return "fp32" if device in REPRODUCIBLE_DEVICES else "auto"
 
 
-class OpeningSettings(StrictModel):
+class OpeningSettings(Settings):
     """Where games begin."""
 
-    files: tuple[str, ...] = ()
+    files: Annotated[tuple[str, ...], FromFile(in_folder)] = ()
     """Files of positions: hcp, or a line in SFEN or USI for each, with relative weights as in "balanced.sfen*2". None:
     the start position. Those of the gate and of the measurements are refused."""
 
 
-class FleetSettings(StrictModel):
+class FleetSettings(Settings):
     """Workers on a Ray cluster that play the games; each runs what [generator] says."""
 
     ray: str = "auto"
@@ -119,7 +137,7 @@ class FleetSettings(StrictModel):
     gpus: Annotated[float, Field(ge=0, le=64)] | None = None
     """GPUs of each worker, 0.5 for two workers on each; None: 1, or none where generator.device is native, cpu or
     openvino."""
-    store: str | None = None
+    store: Annotated[str | None, FromFile(_store_in_folder)] = None
     """Folder that all machines see, or URL of fsspec, through which networks and games go; None: the run's folder."""
     poll_s: Annotated[float, Field(ge=0.05, le=86_400)] = 30.0
     """Seconds from one look for a new network or for new games to the next."""
@@ -127,7 +145,7 @@ class FleetSettings(StrictModel):
     """Folder on each machine for games that are not delivered yet; None: the user's cache."""
 
 
-class LearnerSettings(StrictModel):
+class LearnerSettings(Settings):
     """How a network is made from the games."""
 
     samples_per_position: Annotated[float, Field(gt=0, le=1000)] = 4.0
@@ -136,18 +154,18 @@ class LearnerSettings(StrictModel):
     """Positions there must be before training begins."""
     most_steps: Positive | None = None
     """Optimiser steps of a generation, at most, however many games a fleet delivers; None: no limit."""
-    initial: Path | None = None
+    initial: Annotated[Path | None, FromFile(network_in_folder)] = None
     """File of the first network's weights: a checkpoint, .safetensors, .npz, .pth, .sparse, or .onnx of
     `fukayomi export`; "embedded": those of the network that comes with the package; None: random weights. A residual
     network that is smaller than the table network grows to it."""
-    teacher: Path | None = None
+    teacher: Annotated[Path | None, FromFile(network_in_folder)] = None
     """File of a network whose policy and value are targets too, with the share training.teacher_weight (distillation);
     "embedded": the network that comes with the package. None: none."""
-    supervised: tuple[str, ...] = ()
+    supervised: TrainingFiles = ()
     """Files of training data that are mixed with the games, with relative weights as in "games.hcpe3*2"."""
     supervised_share: Annotated[float, Field(ge=0, lt=1)] = 0.0
     """Share of the samples that are from these files."""
-    test: tuple[str, ...] = ()
+    test: TrainingFiles = ()
     """Test files, on which every new network is evaluated."""
     device: str = "auto"
     """Where to train: cpu, cuda, cuda:1, or auto, which is cuda if there is one."""
@@ -163,7 +181,7 @@ class LearnerSettings(StrictModel):
         return self
 
 
-class PlaySettings(StrictModel):
+class PlaySettings(Settings):
     """How networks play each other when their strength is measured."""
 
     nodes: Positive = 100
@@ -175,11 +193,11 @@ class PlaySettings(StrictModel):
     device: str = "native"
     """What runs the networks, as DNN_Provider: native (residual and sparse networks), cpu (all in ONNX), openvino,
     cuda, tensorrt, or auto. Only with native and cpu is each game the same in every run."""
-    openings: Path | None = None
+    openings: Annotated[Path | None, FromFile(in_folder)] = None
     """File of openings, which self-play must not use; None: those that come with the package."""
 
 
-class RunReanalysisSettings(StrictModel):
+class RunReanalysisSettings(Settings):
     """Stored positions of the window that are searched again by the network that generates games."""
 
     nodes: Annotated[int, Field(ge=0, lt=1 << 31)] = 100
@@ -236,19 +254,19 @@ class GateSettings(PlaySettings):
     @property
     def sprt(self) -> SprtSettings:
         """The sequential test."""
-        return SprtSettings(self.elo0, self.elo1, self.alpha, self.beta)
+        return SprtSettings(elo0=self.elo0, elo1=self.elo1, alpha=self.alpha, beta=self.beta)
 
 
-class AnchorSettings(StrictModel):
+class AnchorSettings(Settings):
     """An opponent of fixed strength: a network or a USI engine."""
 
     name: Annotated[str, Field(max_length=40, pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._-]*$")]
     """Its name in the tables."""
-    network: str | None = None
+    network: Annotated[str | None, FromFile(network_in_folder)] = None
     """A network's file, or "embedded": the network that comes with the package."""
     command: str | None = None
     """A USI engine, as a command line."""
-    options: dict[str, str] = Field(default_factory=dict)
+    options: UsiOptions = Field(default_factory=dict)
     """USI options of the engine."""
     nodes: Positive | None = None
     """Nodes per move; None: those of the networks."""
@@ -312,10 +330,10 @@ class RunLeagueSettings(LeagueRules):
         return self
 
 
-class LoopSettings(StrictModel):
+class LoopSettings(LearningSettings):
     """A learning run. With the same settings and one generator, the run ends with the same bytes."""
 
-    model_config = ConfigDict(arbitrary_types_allowed=True)
+    ERROR: ClassVar = LoopError
 
     generations: Positive = 20
     """Rounds of generating games, training and testing."""
@@ -323,8 +341,6 @@ class LoopSettings(StrictModel):
     """Games of a generation; those that self-play does not keep included."""
     seed: Annotated[int, Field(ge=0, lt=1 << 32)] = 1
     """Random seed of everything."""
-    network: AnyConfig = NetworkConfig()
-    """Shape of the network, of either family."""
     selfplay: SelfplaySettings = SelfplaySettings()
     """How games are played."""
     openings: OpeningSettings = OpeningSettings()
@@ -339,10 +355,6 @@ class LoopSettings(StrictModel):
     """Which positions the learner draws from."""
     reanalysis: RunReanalysisSettings | None = None
     """Which of them are searched again before each training; None: none."""
-    training: TrainingSettings = TrainingSettings()
-    """How it trains."""
-    targets: TargetSettings = TargetSettings()
-    """How games become targets."""
     learner: LearnerSettings = LearnerSettings()
     """How a network is made from the games."""
     gate: GateSettings = GateSettings()
@@ -358,3 +370,84 @@ class LoopSettings(StrictModel):
                 "a generation has whole chunks"
             )
         return self
+
+    @classmethod
+    def over(cls, below: Mapping[str, Any], layer: Mapping[str, Any]) -> dict[str, Any]:
+        """As `LearningSettings.over`; a layer may have a `preset`, over which its other values win."""
+        given = dict(layer)
+        if (name := given.pop("preset", None)) is not None:
+            if name not in preset_names():
+                raise LoopError(f"preset {name!r} does not exist; there are {', '.join(preset_names())}")
+            below = cls.over(below, read(cls, PRESETS / f"{name}.toml"))
+        training: Any = given.get("training")
+        for name, reason in DECIDED.items():
+            if isinstance(training, Mapping) and name in training:
+                raise LoopError(f"training.{name}: cannot be set here: {reason}")
+        return super().over(below, given)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _decide(cls, values: Any) -> Any:
+        """The loop decides when training ends, and has one seed."""
+        training: Any = values.get("training", {})
+        if not isinstance(training, Mapping):
+            return values
+        seed = values.get("seed", cls.model_fields["seed"].default)
+        decided = {"schedule": "constant", **cast("Mapping[str, Any]", training)}
+        return {**values, "training": decided | {"steps": None, "epochs": None, "seed": seed}}
+
+    @model_validator(mode="after")
+    def _training_fits(self) -> Self:
+        training, usual = self.training, TrainingSettings()
+        if training.schedule != "constant":
+            raise ValueError(
+                f'training.schedule: "{training.schedule}" needs to know the last step, and a learning run has none; '
+                'write "constant"'
+            )
+        if self.targets.layer is not None:
+            raise ValueError("targets.layer: a learning run makes its layers itself; add the table [reanalysis]")
+        if training.val_lambda_decay:
+            raise ValueError("training.val_lambda_decay: a learning run has no epochs; set val_lambda")
+        for name in ("teacher_weight", "teacher_temperature"):
+            if self.learner.teacher is None and getattr(training, name) != getattr(usual, name):
+                raise ValueError(f"training.{name}: there is no teacher; name one in learner.teacher")
+        return self
+
+    def plain(self) -> dict[str, Any]:
+        """The settings as plain values, without those that are not set."""
+        return plain(self, without={"training": {*DECIDED}})
+
+    def text(self) -> str:
+        """The settings as TOML, with all defaults; `read_settings` and `build_settings` read it."""
+        return toml_text(self.plain(), [f"A learning run of fukayomi {__version__}: fukayomi learn FILE --out FOLDER"])
+
+
+_STEPS = "the loop trains as many steps as learner.samples_per_position allows"
+DECIDED = {"steps": _STEPS, "epochs": _STEPS, "seed": "the run has one seed, at the top of the file"}
+"""Settings of training that the loop decides, and why."""
+
+
+def preset_names() -> list[str]:
+    """The presets that come with the package."""
+    return sorted(path.stem for path in PRESETS.glob("*.toml"))
+
+
+def read_settings(path: Path) -> dict[str, Any]:
+    """The plain values of a TOML file; files that it names are relative to its folder.
+
+    Raises:
+        LoopError: The file cannot be read, or is not valid TOML.
+    """
+    return read(LoopSettings, path)
+
+
+def build_settings(*layers: Mapping[str, Any]) -> LoopSettings:
+    """Check plain values and build the settings; later layers win over earlier ones.
+
+    Args:
+        layers: Values as in a file. A layer may have a `preset`, over which its other values win.
+
+    Raises:
+        LoopError: A setting is unknown, of the wrong type, or out of range; the message names it.
+    """
+    return build(LoopSettings, *layers)

@@ -14,10 +14,10 @@ from typing import Annotated, NamedTuple
 
 from pydantic import Field
 
-from fukayomi.arena.game.rules import StrictModel
+from fukayomi.settings import Settings
 
 
-class WindowSettings(StrictModel):
+class WindowSettings(Settings):
     """Which positions the learner draws from."""
 
     start: Annotated[int, Field(ge=1)] = 250_000

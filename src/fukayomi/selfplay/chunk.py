@@ -33,8 +33,8 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 from fukayomi.data.formats.rows import DataFileError
 from fukayomi.files.atomic import replace_file
 from fukayomi.files.inputs import read_input
-from fukayomi.files.problems import first_problem
 from fukayomi.learning.position_weights import decode_weights, encode_weights, require_weights, weights_of
+from fukayomi.settings.problems import first_problem
 
 VERSION = 1
 """Version of the sidecar that is written, and the newest that is read."""

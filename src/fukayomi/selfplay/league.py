@@ -15,21 +15,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
 from fukayomi._native import OUTSIDE, SelfplayPlayer, SelfplayPool, WaitingGame
 from fukayomi.arena.game.player import PlayerFailedError
-from fukayomi.arena.game.rules import EngineSettings, Rules, StrictModel
+from fukayomi.arena.game.rules import EngineSettings, Rules
 from fukayomi.arena.game.time_control import TimeControl
 from fukayomi.arena.game.usi_player import UsiPlayer
-from fukayomi.arena.match.configuration import read_configuration
 from fukayomi.engine.evaluators.backends.network_file import precision_for
 from fukayomi.engine.network import Network
-from fukayomi.engine.settings import is_network_name
-from fukayomi.files.problems import first_problem
+from fukayomi.engine.settings import network_in_folder
 from fukayomi.selfplay.journal import GameSummary
+from fukayomi.settings import FromFile, Settings, build, read
 from fukayomi.shogi import Move, Position
 from fukayomi.usi.client import EngineInterruptedError
 from fukayomi.usi.engine import UsiResult
@@ -64,11 +63,11 @@ class LeagueEngine(EngineSettings):
     """Memory of each process, MiB, which it is told as USI_Hash; None: the engine's own default."""
 
 
-class LeagueNetwork(StrictModel):
+class LeagueNetwork(Settings):
     """A network of the league: an earlier one, or the main network that an exploiter plays against."""
 
     name: Annotated[str, Field(min_length=1, max_length=64)]
-    file: Path
+    file: Annotated[Path, FromFile(network_in_folder)]
     """Its file; "embedded": a network that comes with the package, "<5x64>": the one of this name."""
     weight: Weight = 1.0
     """How often it plays, beside the weights of the other opponents."""
@@ -84,8 +83,10 @@ class LeagueNetwork(StrictModel):
         return self
 
 
-class LeagueRules(StrictModel):
+class LeagueRules(Settings):
     """How many games are played against others, and which engines play."""
+
+    ERROR: ClassVar = LeagueError
 
     share: Annotated[float, Field(gt=0, le=1)] = 0.125
     """Share of all games that have an opponent; 1: all of them."""
@@ -156,19 +157,13 @@ class LeagueSettings(LeagueRules):
         """Read the settings from a TOML file; paths in it are relative to its folder.
 
         Raises:
-            ConfigurationError: The file cannot be read, or is not valid TOML.
-            LeagueError: A setting is missing, unknown or out of range.
+            LeagueError: The file cannot be read, is not valid TOML, or a setting is missing, unknown or out of range.
         """
-        found = read_configuration(path)
+        found = read(cls, path)
         try:
-            for network in found.get("network", []):
-                if not is_network_name(network["file"]):
-                    network["file"] = path.parent.absolute() / network["file"]
-            return cls.model_validate(found)
-        except ValidationError as error:
-            raise LeagueError(f"{path}: {first_problem(error, 'league')}") from error
-        except (KeyError, TypeError) as error:
-            raise LeagueError(f"{path}: each network is a table [[network]] with a name and a file") from error
+            return build(cls, found)
+        except LeagueError as error:
+            raise LeagueError(f"{path}: {error}") from error
 
     def chances(self) -> dict[str, float]:
         """How likely each opponent is drawn for a game of the league, by name; they add up to 1."""

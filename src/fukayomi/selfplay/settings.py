@@ -1,28 +1,18 @@
 """How games against itself are played: the settings of `fukayomi selfplay`, with dlshogi's names and defaults."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import AfterValidator, Field
 
-from fukayomi._native import DeclarationRule, Fpu, RootRule, SearchParams, SelfplayParams
-from fukayomi.arena.game.rules import StrictModel
+from fukayomi._native import DeclarationRule, SearchParams, SelfplayParams
+from fukayomi.settings import Settings
 
 FpuName = Literal["parent", "half", "loss", "win"]
 Rule = Literal["none", "points_24", "points_27", "points_24_handicap", "points_27_handicap", "try"]
 RuleName = Literal["puct", "gumbel"]
 Share = Annotated[float, Field(ge=0, le=1)]
+ParamsT = TypeVar("ParamsT", SelfplayParams, SearchParams)
 LEAST_TEMPERATURE = 0.01
-
-_PARAMS = (
-    "playouts", "early_stop", "extension", "reuse", "leaves", "random", "random_temperature", "random_temperature_drop",
-    "random_cutoff", "random_cutoff_drop", "train_random", "random2", "low_moves", "max_move", "threshold",
-    "play_out", "mate_depth", "mate_nodes", "cheap", "cheap_playouts", "soft_playouts", "soft_weight", "surprise",
-)  # fmt: skip
-_SEARCH = (
-    "c_init", "c_base", "c_init_root", "c_base_root", "leaf_mate_plies", "leaf_mate_nodes", "draw_value_black",
-    "draw_value_white", "root_noise_epsilon", "root_noise_alpha", "forced_playouts", "gumbel_moves", "gumbel_visits",
-    "gumbel_scale", "gumbel_c_visit", "gumbel_c_scale",
-)  # fmt: skip
 
 
 def _none_or_usable(temperature: float) -> float:
@@ -31,7 +21,7 @@ def _none_or_usable(temperature: float) -> float:
     return temperature
 
 
-class SelfplaySettings(StrictModel, use_attribute_docstrings=True):
+class SelfplaySettings(Settings):
     """Everything that a game depends on, besides networks, openings, seed and its number.
 
     Plies count from a game's first searched move, unless something else is said.
@@ -187,9 +177,7 @@ class SelfplaySettings(StrictModel, use_attribute_docstrings=True):
 
     def params(self, seed: int) -> SelfplayParams:
         """What the native core needs for games with this seed."""
-        params = SelfplayParams()
-        for name in _PARAMS:
-            setattr(params, name, getattr(self, name))
+        params = self._set(SelfplayParams())
         params.seed = seed
         if self.declaration_rule == "try":
             params.mate_depth = 0
@@ -197,18 +185,19 @@ class SelfplaySettings(StrictModel, use_attribute_docstrings=True):
 
     def search_params(self) -> SearchParams:
         """Parameters of the trees."""
-        params = SearchParams()
-        for name in _SEARCH:
-            setattr(params, name, getattr(self, name))
-        params.fpu = Fpu[self.fpu.upper()]
-        params.fpu_root = Fpu[self.fpu_root.upper()]
-        params.fpu_reduction = self.fpu_reduction
-        params.fpu_reduction_root = self.fpu_reduction_root
+        params = self._set(SearchParams())
         params.softmax_temperature = self.temperature
         params.softmax_temperature_root = self.temperature_root or (1.0 if self.root_rule == "gumbel" else 0.0)
-        params.root_rule = RootRule[self.root_rule.upper()]
         params.root_visit_noise = self.root_noise / 1000
-        params.declaration_rule = DeclarationRule[self.declaration_rule.upper()]
         if params.declaration_rule is DeclarationRule.TRY:
             params.leaf_mate_plies, params.leaf_mate_nodes = min(1, self.leaf_mate_plies), 0
+        return params
+
+    def _set(self, params: ParamsT) -> ParamsT:
+        """Set the parameters that have the name of a setting."""
+        for name in type(self).model_fields:
+            if hasattr(params, name):
+                kind = getattr(params, name).__class__
+                value = getattr(self, name)
+                setattr(params, name, kind[value.upper()] if isinstance(value, str) else value)
         return params

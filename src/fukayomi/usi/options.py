@@ -199,19 +199,22 @@ def _integer(text: str | None) -> int | None:
     return int(text) if text is not None and re.fullmatch(r"[+-]?[0-9]{1,18}", text) else None
 
 
-def check(name: str, default: bool, *, aliases: tuple[str, ...] = ()) -> bool:
+# `more` is further metadata of the field, which means something to the engine.
+
+
+def check(name: str, default: bool, *, aliases: tuple[str, ...] = (), **more: object) -> bool:
     """A field that is a ``check`` option."""
-    return _field(Option(name, Kind.CHECK, str(default).lower(), aliases=aliases), default)
+    return _field(Option(name, Kind.CHECK, str(default).lower(), aliases=aliases), default, more)
 
 
-def spin(name: str, default: int, minimum: int, maximum: int) -> int:
+def spin(name: str, default: int, minimum: int, maximum: int, **more: object) -> int:
     """A field that is a ``spin`` option."""
-    return _field(Option(name, Kind.SPIN, str(default), minimum, maximum), default)
+    return _field(Option(name, Kind.SPIN, str(default), minimum, maximum), default, more)
 
 
-def combo(name: str, default: str, choices: tuple[str, ...]) -> str:
+def combo(name: str, default: str, choices: tuple[str, ...], **more: object) -> str:
     """A field that is a ``combo`` option."""
-    return _field(Option(name, Kind.COMBO, default, choices=choices), default)
+    return _field(Option(name, Kind.COMBO, default, choices=choices), default, more)
 
 
 def filename(name: str, default: str, *, aliases: tuple[str, ...] = ()) -> str:
@@ -224,8 +227,10 @@ def string(name: str, default: str) -> str:
     return _field(Option(name, Kind.STRING, default), default)
 
 
-def _field(option: Option, default: object) -> Any:  # the callers give the type
-    return dataclasses.field(default=default, metadata={"option": option})
+def _field(
+    option: Option, default: object, more: Mapping[str, object] | None = None
+) -> Any:  # the callers give the type
+    return dataclasses.field(default=default, metadata={"option": option, **(more or {})})
 
 
 class DataclassInstance(Protocol):

@@ -8,7 +8,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from fukayomi.files.problems import first_problem
+from fukayomi.settings.problems import first_problem
 
 LARGEST_QUESTION = 1 << 20
 """Bytes of the JSON of a request; records have a limit of their own."""

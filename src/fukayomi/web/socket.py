@@ -16,7 +16,7 @@ from pydantic_core import from_json
 from starlette.routing import BaseRoute, WebSocketRoute
 from starlette.websockets import WebSocket
 
-from fukayomi.files.problems import first_problem
+from fukayomi.settings.problems import first_problem
 from fukayomi.shogi import START_SFEN, ShogiError
 from fukayomi.web.answers import Question
 from fukayomi.web.hub import Outbox

@@ -9,9 +9,10 @@ from fukayomi.arena.calibration.calibration import Calibration, CalibrationSetti
 from fukayomi.arena.calibration.clock_range import ClockRange
 from fukayomi.arena.calibration.match_file import MATCH_FILE, write_match_file
 from fukayomi.arena.game.time_control import TimeControl
-from fukayomi.arena.match.configuration import build_settings, read_configuration
+from fukayomi.arena.match.configuration import build_settings
 from fukayomi.arena.match.settings import MatchSettings
 from fukayomi.arena.statistics.odds import Level
+from fukayomi.settings import read
 
 RANGE = ClockRange(TimeControl.from_text("nodes=100"), TimeControl.from_text("nodes=10000"))
 LEVELS = [Level(500, (8, 2, 3, 2, 1)), Level(2000, (1, 2, 3, 2, 8))]
@@ -41,6 +42,6 @@ def test_odd_names_and_options_read_back_equal(tmp_path: Path, text: str) -> Non
     assert saved["engine"][1]["clock"].startswith("nodes=")
     assert str(found).splitlines()[0].split() == ["clock", "games", "score", "expected"]
     assert [row["clock"] for row in found.rows()] == ["nodes=500", "nodes=2000"]
-    again = build_settings(read_configuration(path) | {"games": 40})
+    again = build_settings(read(MatchSettings, path) | {"games": 40})
     clock = TimeControl.from_text(saved["engine"][1]["clock"])
     assert again == settings.at(clock)

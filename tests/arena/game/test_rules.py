@@ -1,16 +1,17 @@
-"""Settings of games: numbers are numbers, but where the command line writes them as text."""
+"""Settings of games: numbers are numbers, and the options of engines text."""
 
 import pytest
-from pydantic import ValidationError
 
-from fukayomi.arena.game.rules import Resignation, Rules
+from fukayomi.arena.game.rules import ConfigurationError, EngineSettings, Rules
 
 
 @pytest.mark.parametrize("value", [True, "100"])
 def test_truth_values_and_text_are_no_numbers(value: object) -> None:
-    with pytest.raises(ValidationError, match="max_plies\n  Input should be a number"):
-        Rules.model_validate({"max_plies": value})
+    with pytest.raises(ConfigurationError, match="max_plies: Input should be a number"):
+        Rules(**{"max_plies": value})  # type: ignore[arg-type]
 
 
-def test_numbers_of_an_adjudication_may_be_text() -> None:
-    assert Rules.model_validate({"resign": {"score_cp": "900"}}).resign == Resignation(score_cp=900)
+def test_options_of_engines_become_text() -> None:
+    options = {"USI_Hash": 16, "Ponder": True, "Book": "no"}
+    engine = EngineSettings.model_validate({"name": "a", "command": ["a"], "options": options})
+    assert engine.options == {"USI_Hash": "16", "Ponder": "true", "Book": "no"}

@@ -22,7 +22,7 @@ from fukayomi.shogi.formats import write_csa, write_kif
 from fukayomi.shogi.record import Record, RecordedMove, Result, Termination
 
 ANY_RATING = BalanceConditions(filter_rating=0)
-MIDDLE = BalanceConditions(32, 80, eval2=150, middle_game=True)
+MIDDLE = BalanceConditions(moves1=32, moves2=80, eval2=150, middle_game=True)
 SHUTTLE = ("2h3h", "8b7b", "3h2h", "7b8b")
 OPENING = ("7g7f", "3c3d", "9g9f", "9c9d")
 
@@ -154,7 +154,7 @@ def test_the_middle_game_begins_just_before_the_evaluation_passes(
 
 def test_the_middle_game_knows_both_conventions() -> None:
     assert find_line(game({42: 151}), MIDDLE) == 40
-    assert find_line(game({42: 151}), replace(MIDDLE, eval_of=EvalOf.LAST_MOVE)) == 41
+    assert find_line(game({42: 151}), MIDDLE.changed(eval_of=EvalOf.LAST_MOVE)) == 41
 
 
 def test_the_middle_game_ends_with_the_game() -> None:
@@ -238,7 +238,7 @@ def test_lines_are_those_of_a_plain_rewrite(
     sides = any(score is not None for score in scores[::2]) and any(score is not None for score in scores[1::2])
     after = (lambda ply: plain(scores, ply + 1)) if eval_of is EvalOf.NEXT_MOVE else (lambda ply: plain(scores, ply))
     two = moves1 + more
-    balanced = BalanceConditions(moves1, two, limit, limit2, eval_of=eval_of)
+    balanced = BalanceConditions(moves1=moves1, moves2=two, eval=limit, eval2=limit2, eval_of=eval_of)
     passes = sides and len(scores) >= two and all(after(ply) <= limit for ply in range(two + 1))
     passes = passes and after(moves1) <= limit2 and after(two) <= limit2
     assert (find_line(record, balanced) == two) == passes
@@ -346,8 +346,8 @@ def by_cshogi(text: str, conditions: BalanceConditions) -> tuple[str, list[str],
 REAL = [
     BalanceConditions(filter_rating=0),
     BalanceConditions(filter_rating=3400),
-    BalanceConditions(20, 30, 300, 200, filter_moves=120, filter_rating=3100),
-    BalanceConditions(32, 80, eval2=150, filter_rating=0, middle_game=True),
+    BalanceConditions(moves1=20, moves2=30, eval=300, eval2=200, filter_moves=120, filter_rating=3100),
+    BalanceConditions(moves1=32, moves2=80, eval2=150, filter_rating=0, middle_game=True),
 ]
 
 

@@ -1,7 +1,5 @@
 """Ratings compared with general optimisers and simulations, and players without a maximum-likelihood rating."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -59,8 +57,7 @@ def test_the_likelihood_is_the_greatest() -> None:
 def test_by_results_they_are_the_likeliest(
     draw_rate: float | None, advantage: float | None, anchors: dict[str, float]
 ) -> None:
-    options = replace(
-        QUICK, by_results=True, anchors=anchors, draw_rate=draw_rate, first_mover_advantage=advantage
+    options = QUICK.changed(by_results=True, anchors=anchors, draw_rate=draw_rate, first_mover_advantage=advantage
     )  # fmt: skip
     pairings, point, names = LEAGUE.pairings(), QUICK.point, LEAGUE.names
     count = len(names)
@@ -95,7 +92,7 @@ def test_by_results_nothing_changes_without_draws_nor_where_all_is_drawn() -> No
         tally(("a", "b", 0, 3, 0), ("b", "a", 0, 2, 0), ("c", "b", 0, 1, 0)),
     ):
         options = RatingOptions(simulations=100)
-        one, other = rate_tally(games, options), rate_tally(games, replace(options, by_results=True))
+        one, other = rate_tally(games, options), rate_tally(games, options.changed(by_results=True))
         assert [player.rating for player in other.players] == [player.rating for player in one.players]
         assert other.draw_rate == one.draw_rate
 
@@ -112,7 +109,7 @@ def test_by_results_there_are_ratings_where_the_stronger_never_lost() -> None:
 
 def test_bayes_elo_is_rao_and_kupper_s_model_with_virtual_draws() -> None:
     """By the description: P(win) = 1 / (1 + 10^((-d - adv + draw) / 400)); 2 draws, by opponents in proportion."""
-    options = replace(QUICK, bayes=True, first_mover_advantage=20.0, scale=200.2419)
+    options = QUICK.changed(bayes=True, first_mover_advantage=20.0, scale=200.2419)
     found = rate_tally(LEAGUE, options)
     share = found.draw_rate / 100
     margin = 400 * np.log10((1 + share) / (1 - share))
@@ -145,7 +142,7 @@ def test_bayes_elo_is_rao_and_kupper_s_model_with_virtual_draws() -> None:
 
 def test_bayes_elo_keeps_a_sweep_finite_and_anchors_where_they_are() -> None:
     games = tally(("a", "b", 5, 0, 0), ("b", "a", 0, 0, 5), ("b", "c", 3, 0, 3), ("c", "b", 3, 1, 3))
-    found = by_name(games, replace(QUICK, bayes=True, anchors={"c": 1000.0}))
+    found = by_name(games, QUICK.changed(bayes=True, anchors={"c": 1000.0}))
     assert found["a"].bound == ">"
     assert found["a"].bayes is not None
     assert 1100 < found["a"].bayes < 1600
@@ -258,14 +255,14 @@ def test_several_anchors_hold_and_have_no_error() -> None:
 
 
 def test_a_hidden_player_counts_and_is_not_there() -> None:
-    found, everybody = by_name(LEAGUE, replace(QUICK, hidden=frozenset("b"))), by_name(LEAGUE)
+    found, everybody = by_name(LEAGUE, QUICK.changed(hidden=frozenset("b"))), by_name(LEAGUE)
     assert set(found) == {"a", "c", "d"}
     assert all(found[name].rating == everybody[name].rating for name in found)
-    assert rate_tally(LEAGUE, replace(QUICK, hidden=frozenset("abcd"))).players == ()
+    assert rate_tally(LEAGUE, QUICK.changed(hidden=frozenset("abcd"))).players == ()
 
 
 def test_each_two_alone() -> None:
-    pairs = rate_pairs(LEAGUE, replace(QUICK, hidden=frozenset("d")))
+    pairs = rate_pairs(LEAGUE, QUICK.changed(hidden=frozenset("d")))
     assert [{player.name for player in pair.players} for pair in pairs] == [{"a", "b"}, {"a", "c"}, {"b", "c"}]
     one, other = pairs[0].players
     alone = rate_tally(LEAGUE.between("a", "b"), QUICK)
@@ -372,7 +369,7 @@ def test_a_chain_of_players_has_ratings_and_errors() -> None:
 
 def test_ratings_of_many_players_equal_those_of_dense_equations(monkeypatch: pytest.MonkeyPatch) -> None:
     games, _ = league(120, 900)
-    options = replace(QUICK, bayes=True)
+    options = QUICK.changed(bayes=True)
     sparse = rate_tally(games, options)
     monkeypatch.setattr("fukayomi.arena.ratings.design.MOST_DENSE", 1000)
     dense = rate_tally(games, options)

@@ -11,14 +11,16 @@ from hypothesis import strategies as st
 
 from fukayomi.arena.statistics.intervals import estimate_strength
 from fukayomi.arena.statistics.sequential_elo import estimate_sequential_elo, outcome_cdf
-from fukayomi.arena.statistics.sprt import SprtModel, SprtSettings
+from fukayomi.arena.statistics.sprt import SprtSettings
 
 
 def test_the_elo_is_fishtests(shared_data: Path) -> None:
     cases = json.loads((shared_data / "ratings" / "sprt_cases.json").read_text(encoding="utf-8"))["sprt_elo"]
     assert len(cases) == 6
     for case in cases:
-        settings = SprtSettings(case["elo0"], case["elo1"], case["alpha"], case["beta"], SprtModel(case["model"]))
+        settings = SprtSettings(
+            elo0=case["elo0"], elo1=case["elo1"], alpha=case["alpha"], beta=case["beta"], model=case["model"]
+        )
         found = estimate_sequential_elo(case["pentanomial"], settings)
         assert found is not None
         assert found.elo == pytest.approx(case["elo"], abs=1e-6)
@@ -30,7 +32,7 @@ def test_the_elo_is_fishtests(shared_data: Path) -> None:
 
 def test_far_from_the_bounds_it_is_the_plain_elo() -> None:
     counts = [20, 4, 30]
-    found, plain = estimate_sequential_elo(counts, SprtSettings(0, 5)), estimate_strength(counts)
+    found, plain = estimate_sequential_elo(counts, SprtSettings(elo0=0, elo1=5)), estimate_strength(counts)
     assert found is not None
     assert found.elo == pytest.approx(plain.elo, abs=1e-6)
     assert found.los == pytest.approx(plain.los, abs=0.01)

@@ -68,7 +68,7 @@ WRONG = {
     "opponent's move": ("when: {moves: [r2h6h], max_ply: 9}", "試し: when.0.moves.0: .*'r2h6h'"),
     "hand": ("when: {hand: [K], max_ply: 9}", "試し: when.0.hand.0: .*'K' is not a piece in hand"),
     "capture": ("when: {captures: [b], max_ply: 9}", "試し: when.0: .*capital letters"),
-    "no window": ("when: {pieces: [S7g]}", "試し: when.0.max_ply: Field required"),
+    "no window": ("when: {pieces: [S7g]}", "試し: when.0.max_ply is missing"),
     "window": ("when: {pieces: [S7g], min_ply: 9, max_ply: 8}", "試し: when.0: .*min_ply 9 is above max_ply 8"),
     "nothing": ("when: {none: [S7g], max_ply: 9}", "試し: when.0: .*no condition that a move could complete"),
     "no shape": ("when: []", "試し: when: .*at least 1 item"),

@@ -14,8 +14,9 @@ import command_runs
 import pytest
 from places import HELPERS
 
-from fukayomi.arena.match.configuration import read_configuration
+from fukayomi.arena.match.settings import MatchSettings
 from fukayomi.arena.results.sources import read_games
+from fukayomi.settings import read
 from fukayomi.shogi import Position
 
 ENGINE = [sys.executable, str(HELPERS / "odds_engine.py")]
@@ -83,7 +84,7 @@ def test_a_known_truth_is_found_and_saved_for_later_matches(tmp_path: Path, basi
 
     saved = tmp_path / "out" / "calibrated.toml"
     assert found["path"] == str(saved)
-    settings = read_configuration(saved)
+    settings = read(MatchSettings, saved)
     assert settings["engine"][1]["clock"] == found["clock"]
     assert settings["clock"] == "nodes=50"
     assert settings["rules"] == {"max_plies": 40}

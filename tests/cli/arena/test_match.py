@@ -352,16 +352,16 @@ WHOLE = [*TWO, *GAMES]
         ([*WHOLE, "--clock", "soon"], "clock: time control 'soon'"),
         ([*WHOLE, "--games", "0"], "games: "),
         ([*WHOLE, "--games", str(10**20)], "games: Input should be less than or equal to 1000000"),
-        ([*WHOLE, "--margin", str(10**20)], "rules, margin_ms: Input should be less than or equal to 2147483647"),
+        ([*WHOLE, "--margin", str(10**20)], "rules.margin_ms: Input should be less than or equal to 2147483647"),
         ([*WHOLE, "--concurrency", str(10**20)], "concurrency: Input should be less than or equal to"),
         ([*WHOLE, "--opening-start", str(10**20)], "opening_start: Input should be less than or equal to"),
         (["--engine", "a"], "--engine 'a' does not have the form NAME=COMMAND"),
         (["--engine", "a='x"], "is not a command: No closing quotation"),
-        ([*engine("a"), *GAMES, "--engine", "b="], "engine b: the command is missing"),
+        ([*engine("a"), *GAMES, "--engine", "b="], "engine.b: the command is missing"),
         ([*WHOLE, *engine("a")], "--engine NAME=COMMAND: two engines are named 'a'; give each a name of its own"),
         ([*WHOLE, "--option", "c:X=1"], "--option: no engine 'c'; there are a, b"),
         ([*WHOLE, "--engine-clock", "a"], "does not have the form NAME=CLOCK"),
-        ([*WHOLE, "--engine-clock", "b=x"], "engine b, clock: "),
+        ([*WHOLE, "--engine-clock", "b=x"], "engine.b.clock: "),
         ([*engine("a"), *GAMES, "--engine", "b=no-such-program"], "engine b: program no-such-program not found"),
         (
             [*engine("a"), *GAMES, "--engine", "b=/no such/engine arg"],
@@ -369,7 +369,7 @@ WHOLE = [*TWO, *GAMES]
         ),
         ([*WHOLE, "--engine-dir", "b=/no/such"], "engine b: folder /no/such not found"),
         ([*WHOLE, "--resign", "cp=3"], "write score=...,moves=...,both=..."),
-        ([*WHOLE, "--resign", "x"], "rules, resign, score_cp: "),
+        ([*WHOLE, "--resign", "x"], "rules.resign.score_cp: "),
         ([*WHOLE, "--sprt", "elo0=3,elo1=2"], "elo0 must be less"),
         ([*WHOLE, *engine("c"), "--sprt", "5"], "compares two engines"),
         ([*WHOLE, "--openings", "none.sfen"], "none.sfen: No such file or directory"),
@@ -398,8 +398,8 @@ def test_unknown_keys_of_a_file_are_errors(tmp_path: Path) -> None:
     config = tmp_path / "match.toml"
     for text, said in (
         ("game = 3", "game: unknown setting"), ("[[engine", "match.toml: "), ("engine = 3", "[[engine]]"),
-        ("[rules]\nmax_ply = 3", "rules, max_ply: unknown setting"),
-        ("[sprt]\nelo2 = 3", "sprt, elo2: "),
+        ("[rules]\nmax_ply = 3", "rules.max_ply: unknown setting"),
+        ("[sprt]\nelo2 = 3", "sprt.elo2: "),
         ('[[engine]]\nname = "c"\n[[engine]]\nname = "c"', "match.toml: two engines are named 'c'"),
     ):  # fmt: skip
         config.write_text(f"{text}\n", encoding="utf-8")

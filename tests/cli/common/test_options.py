@@ -1,4 +1,4 @@
-"""Options that are fields of a dataclass."""
+"""Options that are fields of a dataclass or of settings."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -6,9 +6,11 @@ from typing import Annotated
 
 import pytest
 import typer
+from pydantic import Field
 from typer.testing import CliRunner
 
-from fukayomi.cli.common.options import spread_options
+from fukayomi.cli.common.options import given_options, options_of, spread_options
+from fukayomi.settings import Settings
 
 
 @dataclass(frozen=True)
@@ -52,3 +54,41 @@ def test_fields_keep_their_rules_and_their_help(app: typer.Typer) -> None:
     for text in ("To look at.", "To say.", "800", "--out"):
         assert text in told
     assert "limits" not in told
+
+
+class Depths(Settings):
+    depth: Annotated[int, Field(ge=1)] = 8
+    """Depth of each search; more than `fast_ms` allows is not reached."""
+    fast_ms: Annotated[int, Field(ge=0)] | None = None
+    """Time of each search, ms; None: no limit."""
+    scale: float | str = 600.0
+    """Scale, or "fit"."""
+    quiet: bool = False
+    """Print nothing."""
+
+
+@options_of(Depths, "depth", "scale", "quiet", fast_ms="--time", panel="Depths")
+class DepthOptions:
+    """Depths."""
+
+    out: Annotated[Path | None, typer.Option(help="Where to.")] = None
+
+
+def test_options_come_from_settings() -> None:
+    app = typer.Typer()
+    said: list[Depths] = []
+
+    @app.command()
+    @spread_options
+    def think(depths: DepthOptions) -> None:
+        said.append(Depths(**given_options(depths, "out")))
+
+    for words in ([], ["--time", "5", "--quiet", "--scale", "fit", "--out", "x"], ["--depth", "0"]):
+        CliRunner().invoke(app, words)
+    told = " ".join(CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200"}).output.split())
+
+    assert said == [Depths(), Depths(fast_ms=5, quiet=True, scale="fit")]
+    assert "Depth of each search; more than --time allows is not reached. [default: (8)]" in told
+    assert "Time of each search, ms. [default: (no limit)]" in told
+    assert "--quiet" in told
+    assert "--no-quiet" in told

@@ -49,7 +49,11 @@ def test_settings_come_from_a_file_and_options_change_them(tmp_path: Path) -> No
         (("--games", 3, "--positions", 4), 2, "--games N or --positions N"),
         (("--games", 3, "--playouts", 0), 1, "error: playouts: Input should be greater than or equal to 1"),
         (("--games", 3, "--openings", "missing.sfen"), 1, "missing.sfen"),
-        (("--games", 3, "--config", "missing.toml"), 1, "missing.toml"),
+        (
+            ("--games", 3, "--config", "missing.toml"),
+            1,
+            "error: cannot read the settings in missing.toml: No such file",
+        ),
     ],
 )
 def test_mistakes_are_explained(tmp_path: Path, options: tuple[object, ...], code: int, message: str) -> None:

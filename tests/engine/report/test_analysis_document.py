@@ -111,7 +111,7 @@ def _set(*path: Any) -> Callable[[dict[str, Any]], None]:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda document: document.pop("record"), "record: Field required"),
+        (lambda document: document.pop("record"), "record is missing"),
         (_set("record", "moves", 0, "move", "7g7e"), "illegal move"),
         (_set("record", "moves", 3, "move", "8c8d"), "does not agree"),
         (_set("record", "initial_sfen", "nonsense"), "nonsense"),

@@ -76,7 +76,7 @@ def soft_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def weights_after(out: Path, files: list[Path], interrupt: bool = False) -> bytes:
     """The weights after nine steps; with an interruption after the fourth."""
-    settings = TrainingSettings(9, batch=32, warmup=2, amp="off")
+    settings = TrainingSettings(steps=9, batch=32, warmup=2, amp="off")
     if interrupt:
         data = Dataset(*files)
         result = train(TINY, data, out, test=data, settings=settings, eval_interval=4, listener=Interrupter())

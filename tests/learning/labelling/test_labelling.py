@@ -129,7 +129,7 @@ def test_numbers_of_numpy_are_as_good_as_others(tmp_path: Path) -> None:
     settings = LabelSettings(nodes=np.int64(1), multipv=np.uint8(3), temperature=np.float32(0.5))
     assert settings == LabelSettings(nodes=1, multipv=3, temperature=0.5)
     label_positions(tmp_path / "in.hcpe", tmp_path / "out.hcpe3", engine(), settings)
-    with pytest.raises(TypeError, match="integer"):
+    with pytest.raises(LabelError, match="integer"):
         LabelSettings(nodes=1.5)  # type: ignore[arg-type]
 
 
@@ -214,9 +214,9 @@ def test_what_cannot_be_labelled_is_refused(tmp_path: Path) -> None:
     write_data(tmp_path / "in.hcpe", as_rows(make_games(2, 3, 8)))
     with pytest.raises(LabelError, match="nodes, time or byoyomi"):
         LabelSettings()
-    with pytest.raises(LabelError, match="temperature must be positive, not 0"):
+    with pytest.raises(LabelError, match="temperature: Input should be greater than 0, not 0"):
         LabelSettings(nodes=1, temperature=0)
-    with pytest.raises(LabelError, match="nodes must be 1 or more, not 0"):
+    with pytest.raises(LabelError, match="nodes: Input should be greater than or equal to 1, not 0"):
         LabelSettings(nodes=0)
     with pytest.raises(LabelError, match="only records have a last position"):
         label_positions(tmp_path / "in.hcpe", tmp_path / "o.hcpe3", engine(), LabelSettings(nodes=1, plies="last"))

@@ -32,8 +32,10 @@ from fukayomi.learning.checkpoint import load_checkpoint
 from fukayomi.learning.layers import find_layer, layer_path, layers_of, sha256_of, sidecar_of
 from fukayomi.learning.position_weights import weights_of
 from fukayomi.learning.reanalysis.selection import chances_by_surprise, draw
-from fukayomi.learning.training.configuration import build_configuration, read_configuration
+from fukayomi.learning.training.configuration import RunConfiguration
 from fukayomi.nn.config import NetworkConfig
+from fukayomi.settings import build
+from fukayomi.settings import read as read_layer
 from fukayomi.shogi import Move
 
 TINY = NetworkConfig(blocks=1, channels=8, activation="relu", value_hidden=8)
@@ -261,16 +263,16 @@ def test_a_dataset_sees_the_targets_of_the_layer(tmp_path: Path, layered: Path) 
 
 def test_training_takes_the_layer_and_the_test_set_does_not(tmp_path: Path, layered: Path) -> None:
     values = {"train": [str(layered)], "test": [str(layered)], "targets": {"layer": "x", "n_step": 5}}
-    configuration = build_configuration(values)
+    configuration = build(RunConfiguration, values)
     data = configuration.open(configuration.train)
     test = configuration.open(configuration.test, as_test=True)
     assert (data.layer, data.n_step, test.layer, test.n_step) == ("x", 5, None, 0)
-    settings = TrainingSettings(3, batch=16, warmup=1, amp="off")
+    settings = TrainingSettings(steps=3, batch=16, warmup=1, amp="off")
     runs = {
         name: train(TINY, Dataset(layered, layer=layer), tmp_path / name, settings=settings)
         for name, layer in (("old", None), ("new", "x"))
     }
-    saved = build_configuration(read_configuration(tmp_path / "new" / "config.toml"))
+    saved = build(RunConfiguration, read_layer(RunConfiguration, tmp_path / "new" / "config.toml"))
     assert saved.targets.layer == "x"
     assert load_checkpoint(runs["new"].checkpoint).settings["layer"] == "x"
     models = [load_checkpoint(run.checkpoint).model for run in runs.values()]

@@ -20,11 +20,10 @@ from fukayomi.learning.training.configuration import (
     RunConfiguration,
     RunSettings,
     TargetSettings,
-    build_configuration,
-    read_configuration,
     split_weight,
 )
-from fukayomi.nn import NetworkConfig, NetworkConfigError, PolicyValueNetwork, save_parameters
+from fukayomi.nn import NetworkConfig, PolicyValueNetwork, save_parameters
+from fukayomi.settings import build, read
 
 TINY = NetworkConfig(blocks=1, channels=8, activation="relu", value_hidden=8)
 
@@ -59,74 +58,79 @@ def test_what_is_written_is_read_back(
 ):
     files = tuple(f"/{name}" for name in names)
     configuration = RunConfiguration(
-        files, files[:1], replace(TINY, heads=heads), TrainingSettings(steps=steps, lr=lr, critic=critic),
-        TargetSettings(0.5, scale), RunSettings("/teacher.onnx", threads=threads),
+        train=files, test=files[:1], network=replace(TINY, heads=heads),
+        training=TrainingSettings(steps=steps, lr=lr, critic=critic),
+        targets=TargetSettings(temperature=0.5, eval_scale=scale),
+        run=RunSettings(initial="/teacher.onnx", threads=threads),
     )  # fmt: skip
     path = tmp_path_factory.getbasetemp() / "config.toml"
     path.write_bytes(configuration.text().encode())
-    assert build_configuration(read_configuration(path)) == configuration
+    assert build(RunConfiguration, read(RunConfiguration, path)) == configuration
 
 
 def test_flags_win_over_the_file_and_the_file_over_its_preset(tmp_path: Path):
     text = '[training]\npreset = "dlshogi-large"\nlr = 0.02\nbatch = 2048\n[network]\nblocks = 3\n'
     path = write(tmp_path / "run.toml", 'train = ["a.hcpe*2", "/b.avg"]\ntest = "t.hcpe"\n' + text)
-    found = build_configuration(read_configuration(path), {"training": {"batch": 512}, "test": []})
+    found = build(RunConfiguration, read(RunConfiguration, path), {"training": {"batch": 512}})
     assert found.train == (f"{tmp_path}/a.hcpe*2", "/b.avg")
     assert found.test == (f"{tmp_path}/t.hcpe",)
     assert (found.training.batch, found.training.lr, found.training.epochs) == (512, 0.02, 12.0)
     assert (found.training.schedule, found.training.amp, found.training.ema_interval) == ("halving", "bf16", 250)
     assert (found.network.blocks, found.network.channels) == (3, NetworkConfig.channels)
-    by_steps = build_configuration(read_configuration(path), {"train": ["c"], "training": {"steps": 7}})
+    by_steps = build(RunConfiguration, read(RunConfiguration, path), {"train": ["c"], "training": {"steps": 7}})
     assert (by_steps.train, by_steps.training.steps, by_steps.training.epochs) == (("c",), 7, None)
-    preset = build_configuration(read_configuration(path), {"training": {"preset": "dlshogi"}})
+    preset = build(RunConfiguration, read(RunConfiguration, path), {"training": {"preset": "dlshogi"}})
     assert (preset.training.batch, preset.training.schedule) == (1024, "constant")
 
 
 def test_a_preset_may_say_something_of_the_targets(tmp_path: Path):
     preset = {"train": ["a"], "training": {"preset": "reanalyze"}, "targets": {"layer": "new"}}
-    found = build_configuration(preset)
+    found = build(RunConfiguration, preset)
     assert (found.training.epochs, found.training.value_weight, found.training.val_lambda) == (2.0, 0.25, 0.333)
     assert (found.targets.n_step, found.targets.layer) == (5, "new")
     path = write(tmp_path / "run.toml", found.text())
-    assert build_configuration(read_configuration(path)).targets == found.targets
-    assert build_configuration(preset, {"targets": {"n_step": 3}}).targets.n_step == 3
-    assert build_configuration({"train": ["a"], "targets": {"n_step": 3}}, preset).targets.n_step == 5
-    assert build_configuration({"train": ["a"], "training": {"preset": "dlshogi"}}).targets.n_step == 0
+    assert build(RunConfiguration, read(RunConfiguration, path)).targets == found.targets
+    assert build(RunConfiguration, preset, {"targets": {"n_step": 3}}).targets.n_step == 3
+    assert build(RunConfiguration, {"train": ["a"], "targets": {"n_step": 3}}, preset).targets.n_step == 5
+    assert build(RunConfiguration, {"train": ["a"], "training": {"preset": "dlshogi"}}).targets.n_step == 0
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("", "no training files are given"),
-        ('train = "a"\nnetworks = 1', "networks: unknown; a run has train, test, network, training, targets, run"),
-        ('train = "a"\n[training]\nlearning_rate = 1', "training, learning_rate: unknown setting; there are steps, "),
-        ('train = "a"\n[training]\nbatch = "many"', "training, batch: Input should be a valid integer, not 'many'"),
+        ('train = "a"\nnetworks = 1', "networks: unknown setting; did you mean network"),
+        ('train = "a"\n[training]\nlearning_rate = 1', "training.learning_rate: unknown setting; there are steps, "),
+        ('train = "a"\n[training]\nbatch = "many"', "training.batch: Input should be a valid integer"),
         (
             'train = "a"\n[training]\noptimizer = "adam"',
-            "training, optimizer: Input should be 'sgd', 'adamw' or 'muon'",
+            "training.optimizer: Input should be 'sgd', 'adamw' or 'muon'",
         ),
         ('train = "a"\n[training]\nsteps = 1\nepochs = 2.0', "give steps or epochs, not both"),
         ('train = "a"\n[training]\npreset = "best"', "'best' is not one of dlshogi, dlshogi-large, reanalyze"),
         ('train = "a"\n[training]\npreset = ["dlshogi"]', r"preset: \['dlshogi'\] is not one of dlshogi, "),
-        ('train = "a"\n[network]\nname = 5', "network, name: 5 is not a name, such as"),
-        ('train = "a"\n[network]\npreset = "dlshogi"', "network, preset: unknown setting; there are blocks"),
-        ('train = "a"\n[run]\nname = "x"', "run, name: unknown setting"),
-        ('train = "a"\n[training]\nseed = 18446744073709551616', "seed must be at most 9223372036854775807"),
+        ('train = "a"\n[network]\nname = 5', "network.name: 5 is not a name, such as"),
+        ('train = "a"\n[network]\npreset = "dlshogi"', "network: preset: unknown setting; there are blocks"),
+        ('train = "a"\n[run]\nname = "x"', "run.name: unknown setting"),
+        (
+            'train = "a"\n[training]\nseed = 18446744073709551616',
+            "training.seed: Input should be less than or equal to 9223372036854775807",
+        ),
         ('train = "a"\n[targets]\neval_scale = "steep"', "'steep' is neither a number of centipawns nor 'fit'"),
         ('train = "a"\n[network]\nblocks = 0', "blocks must be an integer from 1"),
         ('train = "a"\nrun = 3', r"run is a table: \[run\]"),
-        ("train = [1]", "train is a list of files"),
+        ("train = [1]", "train.0: Input should be a valid string"),
         ("train = ", "run.toml: Invalid value"),
     ],
 )
 def test_what_is_wrong_in_a_file_is_named(text: str, message: str, tmp_path: Path):
-    with pytest.raises((TrainingError, NetworkConfigError), match=message):
-        build_configuration(read_configuration(write(tmp_path / "run.toml", text)))
+    with pytest.raises(TrainingError, match=message):
+        build(RunConfiguration, read(RunConfiguration, write(tmp_path / "run.toml", text)))
 
 
 def test_a_missing_file_is_named(tmp_path: Path):
     with pytest.raises(TrainingError, match=r"cannot read the settings in .*none\.toml: No such file"):
-        read_configuration(tmp_path / "none.toml")
+        read(RunConfiguration, tmp_path / "none.toml")
 
 
 def test_weights_are_split_from_names(tmp_path: Path):

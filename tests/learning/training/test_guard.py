@@ -1,6 +1,5 @@
 """The guard of the loss: it stops a run that diverges, and good weights stay."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -85,7 +84,7 @@ def test_a_run_that_explodes_as_it_is_resumed_keeps_the_weights_of_before(
     train(TINY, Dataset(train_file), tmp_path / "run", settings=settings, device="cpu", threads=1)
     good = load_checkpoint(tmp_path / "run" / "checkpoint.pt")
     assert good.guard["count"] == 30
-    longer = replace(settings, steps=60)
+    longer = settings.changed(steps=60)
     monkeypatch.setattr(Trainer, "update", explode)
     with pytest.raises(DivergenceError, match=r"the loss rose from [78]\..* the last good weights, of step 30, are in"):
         train(
@@ -100,5 +99,5 @@ def test_another_loss_is_not_compared_with_the_one_before(tmp_path: Path, train_
     settings = TrainingSettings(steps=30, batch=16, lr=1e-3, warmup=0, amp="off", entropy=1.0)
     data = Dataset(train_file)
     train(TINY, data, tmp_path / "run", settings=settings, device="cpu", threads=1)
-    plain = replace(settings, steps=60, entropy=0.0)  # its loss is larger by the entropy, some seven nats
+    plain = settings.changed(steps=60, entropy=0.0)  # its loss is larger by the entropy, some seven nats
     assert train(TINY, data, tmp_path / "run", settings=plain, device="cpu", threads=1, resume=True).finished

@@ -1,7 +1,6 @@
 """Training of sparse networks: what they read of batches, whole runs beside plain torch, and what is refused."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -40,11 +39,12 @@ from fukayomi.learning.data.tensors import TensorBatch
 from fukayomi.learning.loss import Losses, LossWeights, TeacherTargets, compute_losses
 from fukayomi.learning.models import ModelFileError, residual
 from fukayomi.learning.settings import PRESETS
-from fukayomi.learning.training.configuration import build_configuration, read_configuration
+from fukayomi.learning.training.configuration import RunConfiguration
 from fukayomi.learning.training.teacher import Teacher
 from fukayomi.nn import ExportError, NetworkConfig, NetworkConfigError, PolicyValueNetwork, load_parameters
 from fukayomi.nn.sparse import SparseNetwork
 from fukayomi.nn.sparse_config import SparseConfig, config_from_dict, config_from_name
+from fukayomi.settings import build, read
 from fukayomi.shogi import Position
 
 TINY = SparseConfig(policy=64, value=64, shared=32, hidden=8)
@@ -208,7 +208,7 @@ def test_resumed_weights_are_those_of_an_uninterrupted_run(
     tmp_path: Path, train_file: Path, test_file: Path, ema_interval: int
 ) -> None:
     files = (train_file, test_file)
-    settings = replace(SETTINGS, ema_interval=ema_interval)
+    settings = SETTINGS.changed(ema_interval=ema_interval)
     whole = run(tmp_path / "whole", files, settings)
     interrupted = run(tmp_path / "parts", files, settings, listener=Interrupter(), eval_interval=5)
     assert (interrupted.step, interrupted.finished) == (5, False)
@@ -223,23 +223,23 @@ def test_the_configuration_names_the_family_and_has_its_defaults(
     tmp_path: Path, train_file: Path, test_file: Path
 ) -> None:
     flags = {"train": [str(train_file)], "network": {"name": "sparse-64x128"}, "training": {"batch": 20, "steps": 2}}
-    configuration = build_configuration({"network": {"blocks": 3}}, flags)
+    configuration = build(RunConfiguration, {"network": {"blocks": 3}}, flags)
     assert configuration.network == SparseConfig(64, 128, shared=32)
     assert configuration.training.optimizer == PRESETS["sparse"]["optimizer"]
     assert configuration.training.batch == 20
     result = train(
         configuration.network, configuration.open(configuration.train), tmp_path, settings=configuration.training
     )
-    again = build_configuration(read_configuration(tmp_path / "config.toml"))
+    again = build(RunConfiguration, read(RunConfiguration, tmp_path / "config.toml"))
     assert again.network == configuration.network
     assert again.training.lr == configuration.training.lr
     assert result.finished
-    back = build_configuration(read_configuration(tmp_path / "config.toml"), {"network": {"name": "resnet1x8"}})
+    back = build(RunConfiguration, read(RunConfiguration, tmp_path / "config.toml"), {"network": {"name": "resnet1x8"}})
     assert back.network == NetworkConfig.from_name("resnet1x8")
     with pytest.raises(TrainingError, match="family"):
-        build_configuration(flags | {"network": {"family": "other"}})
-    with pytest.raises(TrainingError, match="blocks: unknown setting; there are policy, value, shared, hidden"):
-        build_configuration(flags | {"network": {"name": "sparse-64x64", "blocks": 3}})
+        build(RunConfiguration, flags | {"network": {"family": "other"}})
+    with pytest.raises(TrainingError, match="network: blocks: unknown setting; there are policy, value, shared"):
+        build(RunConfiguration, flags | {"network": {"name": "sparse-64x64", "blocks": 3}})
 
 
 @pytest.mark.parametrize("name", ["sparse-", "sparse-100x64", "sparse-64", "sparse-64x8192", "sparse-64x64_swish"])
@@ -263,7 +263,7 @@ def test_settings_that_do_not_fit_are_refused(
     tmp_path: Path, train_file: Path, test_file: Path, changes: dict[str, Any], reason: str
 ) -> None:
     with pytest.raises(TrainingError, match=reason):
-        run(tmp_path, (train_file, test_file), replace(SETTINGS, **changes))
+        run(tmp_path, (train_file, test_file), SETTINGS.changed(**changes))
 
 
 def test_networks_and_files_that_do_not_fit_are_refused(tmp_path: Path, train_file: Path, test_file: Path) -> None:
@@ -323,13 +323,13 @@ def test_a_sparse_network_teaches_both_families(
 ) -> None:
     teacher = shaken_sparse(TINY)
     export_network(teacher, tmp_path / "teacher.sparse")
-    settings = replace(SETTINGS, steps=40, lr=lr, teacher_weight=1.0)
+    settings = SETTINGS.changed(steps=40, lr=lr, teacher_weight=1.0)
     listener, data, out = JsonLinesListener(1), Dataset(train_file), tmp_path / "run"
     train(config, data, out, settings=settings, teacher=tmp_path / "teacher.sparse", listener=listener, device="cpu")
     lines = [json.loads(line) for line in (out / "log.jsonl").read_text("utf-8").splitlines()]
     losses = [line["train"]["teacher_loss"] for line in lines if "train" in line]
     assert losses[-1] < losses[0] - 0.05
-    longer = replace(settings, steps=41)
+    longer = settings.changed(steps=41)
     with pytest.raises(CheckpointError, match="the run has a teacher"):
         train(config, data, out, settings=longer, resume=True, device="cpu")
     again = train(config, data, out, settings=longer, teacher=tmp_path / "teacher.sparse", resume=True, device="cpu")

@@ -105,4 +105,4 @@ def test_the_command_trains_heads_and_saves_them_in_its_settings(tmp_path: Path,
     assert '"soft_policy_loss"' in (tmp_path / "run" / "log.jsonl").read_text()
     unknown = CliRunner().invoke(app, [*words, "--heads", "ownership"])
     assert unknown.exit_code == 1
-    assert "network, heads: Input should be 'soft-policy'" in unknown.stderr
+    assert "network: head 'ownership' is not one of soft-policy, " in unknown.stderr

@@ -69,7 +69,7 @@ def test_unknown_entries_and_fields_are_skipped(tmp_path: Path) -> None:
         ("{", "not JSON"),
         ("[]", 'not an object with a string "entry"'),
         ('{"entry": 1}', 'not an object with a string "entry"'),
-        ('{"entry": "excluded"}', "worker: Field required"),
+        ('{"entry": "excluded"}', "worker is missing"),
         ('{"entry": "excluded", "worker": "../x"}', "worker: String should match pattern"),
         ("[" * 100_000, "not JSON"),
     ],

@@ -2,12 +2,11 @@
 
 from pathlib import Path
 
-import tomli_w
-
 from fukayomi.arena.calibration.calibration import Calibration, clock_at, interval_text
 from fukayomi.arena.match.store import FREE_SETTINGS
 from fukayomi.arena.statistics.odds import Odds
 from fukayomi.files.atomic import replace_file
+from fukayomi.settings import plain, toml_text
 from fukayomi.tabular import counted
 
 MATCH_FILE = "calibrated.toml"
@@ -23,9 +22,7 @@ def write_match_file(found: Calibration, odds: Odds) -> Path:
     settings = found.settings
     assert odds.estimate is not None
     clock = clock_at(settings.clocks, odds.estimate)
-    match = settings.at(clock).model_dump(
-        mode="json", by_alias=True, exclude_defaults=True, exclude={*FREE_SETTINGS, "opening_start"}
-    )
+    match = plain(settings.at(clock), changes_only=True, without={*FREE_SETTINGS, "opening_start"})
     score = odds.score(settings.clocks.amount(clock) or 1) or 0.0
     comments = [
         f"{settings.vary} scores 50 % against {settings.against.name} at {clock.text()}, "
@@ -36,7 +33,6 @@ def write_match_file(found: Calibration, odds: Odds) -> Path:
         "",
         "fukayomi match --config calibrated.toml --games N --out DIR",
     ]
-    text = "".join(f"# {comment}".rstrip() + "\n" for comment in comments)
     path = found.folder / MATCH_FILE
-    replace_file(path, f"{text}\n{tomli_w.dumps(match)}".encode())
+    replace_file(path, toml_text(match, comments).encode())
     return path

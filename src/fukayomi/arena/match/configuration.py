@@ -1,60 +1,17 @@
-"""Reading the settings of a match from a TOML file and a command line."""
+"""Building the settings of a match from plain values and the text of options."""
 
-import os
+import json
 from collections.abc import Container, Mapping
-from pathlib import Path
 from typing import Any, cast
 
-from pydantic import ValidationError
-
-from fukayomi.arena.game.rules import EngineSettings
+from fukayomi.arena.game.rules import ConfigurationError, EngineSettings, has_folder
 from fukayomi.arena.match.settings import MatchSettings
-from fukayomi.files.settings import read_toml
-from fukayomi.usi.engine import option_text, split_words
+from fukayomi.settings import build
 from fukayomi.usi.process import find_program
 
 
-class ConfigurationError(ValueError):
-    """Invalid settings of a match. The message names the setting and what it should be."""
-
-
-def read_configuration(path: Path) -> dict[str, Any]:
-    """Read settings from a TOML file as plain values; paths in it are relative to its folder.
-
-    Raises:
-        ConfigurationError: The file cannot be read, or is not valid TOML.
-    """
-    try:
-        found = read_toml(path)
-    except OSError as error:
-        raise ConfigurationError(f"cannot read the settings in {path}: {error.strerror}") from error
-    except ValueError as error:  # not UTF-8, or not TOML
-        raise ConfigurationError(f"{path}: {error}") from error
-    engines: Any = found.get("engine", [])
-    if not isinstance(engines, list) or not all(isinstance(engine, dict) for engine in cast(list[Any], engines)):
-        raise ConfigurationError(f"{path}: each engine is a table [[engine]] with a name and a command")
-    for engine in cast(list[dict[str, Any]], engines):
-        prepare_engine(engine, path.parent)
-    if isinstance(found.get("openings"), str):
-        found["openings"] = path.parent.absolute() / found["openings"]
-    return found
-
-
-def split_command(text: str, folder: Path) -> list[str]:
-    """Split a command line into words. A program given by a path relative to `folder` gets its full path.
-
-    Raises:
-        ConfigurationError: A quote is not closed.
-    """
-    try:
-        words = split_words(text, folder)
-    except ValueError as error:
-        raise ConfigurationError(f"{text!r} is not a command: {error}") from error
-    return _with_full_path(words, folder)
-
-
-def parse_fields(text: str, main: str, fields: Mapping[str, str]) -> dict[str, str]:
-    """Parse ``score=2000,moves=4``; the main name may be omitted: ``2000``.
+def parse_fields(text: str, main: str, fields: Mapping[str, str]) -> dict[str, str | float | bool]:
+    """Parse ``score=2000,moves=4,both=false``; the main name may be omitted: ``2000``.
 
     Args:
         text: The user's text.
@@ -64,14 +21,17 @@ def parse_fields(text: str, main: str, fields: Mapping[str, str]) -> dict[str, s
     Raises:
         ConfigurationError: A name is unknown or given twice.
     """
-    found: dict[str, str] = {}
+    found: dict[str, str | float | bool] = {}
     for part in text.split(","):
         name, separator, value = (word.strip() for word in part.partition("="))
         name, value = (name, value) if separator else (main, name)
         if name not in fields or fields[name] in found:
             example = ",".join(f"{field}=..." for field in fields)
             raise ConfigurationError(f"{text!r}: {part!r} is unknown or given twice; write {example}")
-        found[fields[name]] = value
+        try:
+            found[fields[name]] = json.loads(value)  # a number or a truth value
+        except ValueError:
+            found[fields[name]] = value
     return found
 
 
@@ -85,10 +45,7 @@ def build_settings(found: Mapping[str, Any]) -> MatchSettings:
     Raises:
         ConfigurationError: A setting is missing, unknown or out of range.
     """
-    try:
-        return MatchSettings.model_validate(_complete(found))
-    except ValidationError as error:
-        raise ConfigurationError("; ".join(_complaint(dict(each), found) for each in error.errors()[:3])) from error
+    return build(MatchSettings, _complete(found))
 
 
 def _complete(found: Mapping[str, Any]) -> dict[str, Any]:
@@ -132,64 +89,12 @@ def check_programs(settings: MatchSettings, players: Container[str] = ()) -> Non
 
 def _hint(engine: EngineSettings) -> str:
     """What may be wrong with a command whose program is missing."""
-    is_split = len(engine.command) > 1 and _has_folder(engine.command[0])
+    is_split = len(engine.command) > 1 and has_folder(engine.command[0])
     return f"; a path with spaces needs quotes: {engine.name}=\"'PATH' ARGUMENTS\"" if is_split else ""
 
 
 def _is_program(engine: EngineSettings) -> bool:
     program = engine.command[0]
-    if engine.directory is not None and _has_folder(program):
+    if engine.directory is not None and has_folder(program):
         program = str(engine.directory / program)
     return find_program(program) is not None
-
-
-def prepare_engine(engine: dict[str, Any], folder: Path) -> None:
-    """Convert the values of an engine in TOML to those of the settings; paths are relative to `folder`.
-
-    Raises:
-        ConfigurationError: A quote in the command is not closed.
-    """
-    command: Any = engine.get("command")
-    if isinstance(command, str):
-        engine["command"] = split_command(command, folder)
-    elif isinstance(command, list):
-        engine["command"] = _with_full_path(cast(list[Any], command), folder)
-    if isinstance(engine.get("directory"), str):
-        engine["directory"] = folder.absolute() / engine["directory"]
-    if isinstance(options := engine.get("options"), dict):
-        engine["options"] = {
-            name: option_text(value) if isinstance(value, str | int | float) else value
-            for name, value in cast(dict[str, Any], options).items()
-        }
-
-
-def _with_full_path(command: list[Any], folder: Path) -> list[Any]:
-    """Resolve ``bin/engine`` from `folder`, whatever folder the engine runs in; a bare name is searched in PATH."""
-    if command and isinstance(command[0], str) and _has_folder(command[0]):
-        path = folder.absolute() / command[0]
-        if path.exists():
-            return [str(path), *command[1:]]
-    return command
-
-
-def _has_folder(program: str) -> bool:
-    """Whether this is a path, such as ``./engine``, rather than a name."""
-    return os.sep in program or bool(os.altsep and os.altsep in program)
-
-
-def _complaint(error: Mapping[str, Any], found: Mapping[str, Any]) -> str:
-    """One line about one error."""
-    place = list(error["loc"])
-    words: list[str] = []
-    if place[:1] == ["engine"] and len(place) > 1:
-        number = int(place[1])
-        words.append(f"engine {found['engine'][number].get('name') or number + 1}")
-        place = place[2:]
-    words += [str(word) for word in place]
-    where = ", ".join(words)
-    if error["type"] == "missing":
-        return f"{where} is missing"
-    if error["type"] == "extra_forbidden":
-        return f"{where}: unknown setting"
-    message = str(error["msg"]).removeprefix("Value error, ")
-    return f"{where}: {message}" if where else message

@@ -6,8 +6,8 @@ from collections.abc import Container
 from fukayomi.arena.game.choices import Declaration
 from fukayomi.arena.game.game_terms import GameTerms
 from fukayomi.arena.game.player import PlayerFailedError
+from fukayomi.arena.game.rules import ConfigurationError
 from fukayomi.arena.game.usi_player import UsiPlayer
-from fukayomi.arena.match.configuration import ConfigurationError
 from fukayomi.arena.match.settings import MatchSettings
 from fukayomi.usi.options import OptionError
 

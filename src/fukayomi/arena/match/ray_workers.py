@@ -24,7 +24,8 @@ from ray.exceptions import RayActorError
 
 from fukayomi import __version__
 from fukayomi.arena.game.referee import PlayedGame
-from fukayomi.arena.match.configuration import ConfigurationError, check_programs
+from fukayomi.arena.game.rules import ConfigurationError
+from fukayomi.arena.match.configuration import check_programs
 from fukayomi.arena.match.engine_check import check_engines
 from fukayomi.arena.match.game_runner import GameRunner
 from fukayomi.arena.match.schedule import ScheduledGame

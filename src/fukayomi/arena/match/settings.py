@@ -18,37 +18,46 @@ An example:
 """
 
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, ClassVar, Self
 
 from pydantic import Field, model_validator
 
 from fukayomi.arena.game import choices
 from fukayomi.arena.game.choices import OpeningOrder, Tournament
-from fukayomi.arena.game.rules import Count, EngineSettings, Positive, Rules, StrictModel
+from fukayomi.arena.game.rules import ConfigurationError, Count, EngineSettings, Positive, Rules
 from fukayomi.arena.game.time_control import TimeControl
 from fukayomi.arena.statistics.sprt import SprtSettings
+from fukayomi.settings import FromFile, Settings, in_folder
 
 
-class MatchSettings(StrictModel):
+class MatchSettings(Settings):
     """A match. The same settings always give the same schedule."""
+
+    ERROR: ClassVar = ConfigurationError
 
     engines: Annotated[tuple[EngineSettings, ...], Field(min_length=2, alias="engine")]
     games: Annotated[int, Field(ge=1, le=choices.MOST_GAMES)]
-    """Games in total. A round robin spreads them evenly over the pairs of engines."""
+    """Games in total, at most 1,000,000; can be raised later. A round robin spreads them evenly over the pairs of
+    engines."""
     clock: TimeControl
+    """Time control: byoyomi=1s; main=5m,byoyomi=10s; main=5m,inc=5s; main=60s; movetime=100ms; nodes=5000,
+    nodes=500000/600000 (in turn by opening); depth=4."""
     tournament: Tournament = Tournament.ROUND_ROBIN
-    openings: Path | None = None
-    """File of openings (USI lines or SFEN); None: the start position."""
+    """Every engine meets every other, or the first engine meets all others."""
+    openings: Annotated[Path | None, FromFile(in_folder)] = None
+    """File of openings, a line in SFEN or of USI moves each; an opening is played twice with colours swapped. None: the
+    start position."""
     opening_start: Count = 0
     """Openings to skip, in the order they are used."""
     opening_plies: Count | None = None
     """Cut openings at this ply; None: use them whole."""
     opening_order: OpeningOrder = OpeningOrder.SEQUENTIAL
+    """Whether openings are used in the order of the file, or shuffled."""
     seed: Annotated[int, Field(ge=0)] = choices.SEED
     """Seed for shuffling the openings."""
     rules: Rules = Rules()
     ponder: bool = False
-    """Whether engines think in the opponent's time."""
+    """Whether engines think in the opponent's time, about the answer that they expect."""
     sprt: SprtSettings | None = None
     """Stop when this test decides whether the first of two engines is stronger."""
     concurrency: Positive = choices.CONCURRENCY

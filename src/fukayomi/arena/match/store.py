@@ -41,7 +41,7 @@ from fukayomi.arena.results.match_db import (
 )
 from fukayomi.arena.statistics.move_times import AnswerTime
 from fukayomi.files.lock import FolderLock
-from fukayomi.files.problems import first_problem
+from fukayomi.settings.problems import first_problem
 from fukayomi.shogi.record import Record, Termination
 
 LOCK = "match.lock"

@@ -117,7 +117,7 @@ def _sprt(state: MatchState) -> dict[str, Any] | None:
     settings, result = state.settings.sprt, state.sprt()
     if settings is None or result is None:
         return None
-    found = asdict(settings) | asdict(result)
+    found = dict(settings) | asdict(result)
     return found | {"model": str(settings.model), "decision": str(result.decision)}
 
 

@@ -5,9 +5,12 @@ A ply is a number of moves: the position after ply 24 is the one before move 25.
 book move, violates no condition, but each side must have some.
 """
 
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import Annotated, Self
 
+from pydantic import Field, model_validator
+
+from fukayomi.settings import Settings
 from fukayomi.shogi import START_SFEN, Position
 from fukayomi.shogi.record import Record, Termination
 
@@ -54,36 +57,40 @@ class Exclusion(StrEnum):
     """Another game has the same position, whatever the order of moves."""
 
 
-@dataclass(frozen=True, slots=True)
-class BalanceConditions:
+Limit = Annotated[int, Field(ge=0)]
+
+
+class BalanceConditions(Settings):
     """The conditions for a line. Evaluations are absolute values in centipawns.
 
     Raises:
         ValueError: moves1 is not within 1..moves2, or a limit is negative.
     """
 
-    moves1: int = 24
-    """First ply at which `eval2` applies; for middle games, first ply at which a line may end."""
+    moves1: Annotated[int, Field(ge=1)] = 24
+    """First ply at which `eval2` applies; with --middle-game 32, the first ply at which a line may end."""
     moves2: int = 36
-    """Second ply at which `eval2` applies and the line ends; for middle games, last ply at which a line may end."""
-    eval: int = 170
-    """Limit of all evaluations up to ply moves2; for middle games, up to the end of the line."""
-    eval2: int = 100
-    """Limit at plies moves1 and moves2; for middle games, the value first exceeded right after the line."""
-    filter_moves: int = 50
+    """Second ply at which `eval2` applies and the line ends; with --middle-game 80, the last ply at which a line may
+    end."""
+    eval: Limit = 170
+    """Limit of all evaluations up to the end of the line, centipawns."""
+    eval2: Limit = 100
+    """Limit at plies `moves1` and `moves2`, centipawns; with --middle-game 150, the value first exceeded right after
+    the line."""
+    filter_moves: Limit = 50
     """Plies that a game needs."""
-    filter_rating: float = 3800
+    filter_rating: Annotated[float, Field(ge=0)] = 3800
     """Rating that both players need; 0 accepts all games, rated or not."""
     middle_game: bool = False
     """End the line just before an evaluation first exceeds eval2, at a ply within moves1..moves2."""
     eval_of: EvalOf = EvalOf.NEXT_MOVE
+    """Move that holds the evaluation after ply N: move N + 1 (next) or N (last)."""
 
-    def __post_init__(self) -> None:
-        if not 1 <= self.moves1 <= self.moves2:
+    @model_validator(mode="after")
+    def _is_a_range(self) -> Self:
+        if self.moves1 > self.moves2:
             raise ValueError(f"moves1 must be within 1..moves2 ({self.moves2}), not {self.moves1}")
-        for name in ("eval", "eval2", "filter_moves", "filter_rating"):
-            if not getattr(self, name) >= 0:
-                raise ValueError(f"{name} must be 0 or more, not {getattr(self, name)}")
+        return self
 
 
 EVEN_OPENINGS = BalanceConditions()

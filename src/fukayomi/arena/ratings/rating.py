@@ -1,7 +1,7 @@
 """Ratings of all players with errors, from a tally of their games."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -189,7 +189,7 @@ def rate_pairs(tally: Tally, options: RatingOptions | None = None, *, listener: 
         ValueError: There are no games, or an anchored or hidden player has none.
     """
     options = options or RatingOptions()
-    order = [player.name for player in rate_tally(tally, replace(options, simulations=0)).players]
+    order = [player.name for player in rate_tally(tally, options.changed(simulations=0)).players]
     pairs = tally.pairs(order)
     most_refitted = MOST_REFITTED
     if options.simulations and len(pairs) > MOST_PAIRS:
@@ -198,7 +198,7 @@ def rate_pairs(tally: Tally, options: RatingOptions | None = None, *, listener: 
     found: list[Ratings] = []
     for number, ((one, other), games) in enumerate(pairs.items(), 1):
         anchors = {name: value for name, value in options.anchors.items() if name in (one, other)}
-        own = replace(options, anchors=anchors, hidden=frozenset())
+        own = options.changed(anchors=anchors, hidden=frozenset())
         found.append(_rate(games, own, SILENT, most_refitted))
         listener.progress("rating pairs", number, len(pairs))
     return found

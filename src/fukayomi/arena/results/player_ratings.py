@@ -9,21 +9,23 @@ from fukayomi.arena.results.game_tally import tally_games
 from fukayomi.listener import SILENT, Listener
 from fukayomi.tabular import counted
 
+_USUAL = RatingOptions()
+
 
 def rate(
     games: Games,
     *,
     anchors: Mapping[str, float] | None = None,
-    average: float = RatingOptions.average,
+    average: float = _USUAL.average,
     hidden: Collection[str] = (),
-    first_mover_advantage: float | None = RatingOptions.first_mover_advantage,
-    draw_rate: float | None = RatingOptions.draw_rate,
-    scale: float = RatingOptions.scale,
-    by_results: bool = RatingOptions.by_results,
-    confidence: float = RatingOptions.confidence,
-    bayes: bool = RatingOptions.bayes,
-    simulations: int = RatingOptions.simulations,
-    seed: int = RatingOptions.seed,
+    first_mover_advantage: float | None = _USUAL.first_mover_advantage,
+    draw_rate: float | None = _USUAL.draw_rate,
+    scale: float = _USUAL.scale,
+    by_results: bool = _USUAL.by_results,
+    confidence: float = _USUAL.confidence,
+    bayes: bool = _USUAL.bayes,
+    simulations: int = _USUAL.simulations,
+    seed: int = _USUAL.seed,
     listener: Listener = SILENT,
 ) -> Ratings:
     """Rate players by maximum likelihood from their games, as Ordo does; docs/ratings.md has the model.

@@ -111,7 +111,7 @@ def sprt(
         PlayersError: A player has no games, or the players must be chosen.
         PairError: Games with the same pair number do not form a pair.
     """
-    settings = SprtSettings(elo0, elo1, alpha, beta, SprtModel(model))
+    settings = SprtSettings(elo0=elo0, elo1=elo1, alpha=alpha, beta=beta, model=SprtModel(model))
     if games is None:
         counts = choose_counts(wins, draws, losses, pairs)
         return evaluate_sprt(counts, settings)

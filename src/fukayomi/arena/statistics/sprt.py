@@ -21,9 +21,13 @@ hypotheses" (1945).
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from math import isfinite, log
+from math import log
+from typing import Annotated, ClassVar, Self
+
+from pydantic import Field, model_validator
 
 from fukayomi.arena.statistics.intervals import check_counts
+from fukayomi.settings import Settings
 
 LARGEST_ELO = {"logistic": 1000.0, "normalized": 200.0}
 """Limit of the hypotheses, by model. Beyond it the iterative solution may not converge."""
@@ -67,35 +71,38 @@ class SprtStatus:
     decision: SprtDecision
 
 
-@dataclass(frozen=True, slots=True)
-class SprtSettings:
+Rate = Annotated[float, Field(gt=0, lt=0.5)]
+
+
+class SprtSettings(Settings):
     """A test of two hypotheses.
 
     Raises:
         SprtError: The settings do not describe a test.
     """
 
+    ERROR: ClassVar = SprtError
+
     elo0: float = 0.0
     """Advantage of the first player under H0."""
     elo1: float = 10.0
     """Advantage of the first player under H1; larger than `elo0`."""
-    alpha: float = 0.05
+    alpha: Rate = 0.05
     """Probability of accepting H1 when H0 is true."""
-    beta: float = 0.05
+    beta: Rate = 0.05
     """Probability of accepting H0 when H1 is true."""
     model: SprtModel = SprtModel.NORMALIZED
     """Scale of `elo0` and `elo1`."""
 
-    def __post_init__(self) -> None:
+    @model_validator(mode="after")
+    def _is_a_test(self) -> Self:
         largest = LARGEST_ELO[self.model]
         for name, elo in (("elo0", self.elo0), ("elo1", self.elo1)):
-            if not isfinite(elo) or abs(elo) > largest:
-                raise SprtError(f"{name} must be within ±{largest:g} ({self.model.value} Elo), not {elo}")
+            if abs(elo) > largest:
+                raise ValueError(f"{name} must be within ±{largest:g} ({self.model.value} Elo), not {elo:g}")
         if self.elo0 >= self.elo1:
-            raise SprtError(f"elo0 must be less than elo1, not {self.elo0} and {self.elo1}")
-        for name, share in (("alpha", self.alpha), ("beta", self.beta)):
-            if not 0 < share < 0.5:
-                raise SprtError(f"{name} must be between 0 and 0.5, not {share}")
+            raise ValueError(f"elo0 must be less than elo1, not {self.elo0:g} and {self.elo1:g}")
+        return self
 
     @property
     def lower(self) -> float:

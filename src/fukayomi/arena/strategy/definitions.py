@@ -16,7 +16,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from pydantic_core import core_schema
 
 from fukayomi.arena.strategy.kinds import StrategyKind
-from fukayomi.files.problems import first_problem
+from fukayomi.settings.problems import first_problem
 from fukayomi.shogi import PieceType, square_from_usi
 
 EMPTY = 0

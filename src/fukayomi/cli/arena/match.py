@@ -5,11 +5,12 @@ from collections.abc import Generator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fukayomi.arena.game.choices import Tournament
+from fukayomi.arena.match.configuration import parse_fields
+from fukayomi.arena.match.settings import MatchSettings
 from fukayomi.cli.arena.match_options import (
     SPRT_FIELDS,
     EngineOptions,
@@ -19,14 +20,13 @@ from fukayomi.cli.arena.match_options import (
     read_settings,
 )
 from fukayomi.cli.common.errors import INTERRUPTED, USAGE, fail, user_errors
-from fukayomi.cli.common.options import is_subcommand
+from fukayomi.cli.common.options import given_options, is_subcommand, options_of
 from fukayomi.cli.common.text import json_text
 from fukayomi.tabular import counted
 
 if TYPE_CHECKING:
     from fukayomi.arena.match.match import StartWorkers
     from fukayomi.arena.match.result import MatchResult
-    from fukayomi.arena.match.settings import MatchSettings
     from fukayomi.arena.match.state import MatchListener
 
 
@@ -40,25 +40,16 @@ class OutOptions:
     ] = None
 
 
-@dataclass(frozen=True)
+@options_of(MatchSettings, "tournament", panel="Games")
 class TournamentOptions:
     """Which engines meet, and when the match stops."""
 
-    PANEL: ClassVar = "Games"
-
-    tournament: Annotated[
-        Tournament | None,
-        typer.Option(
-            help="Every engine meets every other, or the first engine meets all others.",
-            show_default=Tournament.ROUND_ROBIN.value,
-        ),
-    ] = None
     sprt: Annotated[
         str | None,
         typer.Option(
             metavar="elo0=0,elo1=5",
             help="Stop when this sequential test of two engines decides; also alpha=, beta=, "
-            "model=normalized|logistic.",
+            "model= (normalized or logistic).",
         ),
     ] = None
 
@@ -87,20 +78,18 @@ def match(
     fukayomi match calibrate finds the clock at which an engine scores 50 %; fukayomi match networks lets networks play
     many games at once.
     """
-    from fukayomi.arena.match.configuration import parse_fields
-
     if is_subcommand(context):
         return
     with user_errors():
         sprt = None if more.sprt is None else parse_fields(more.sprt, "elo1", SPRT_FIELDS)
-        settings = read_settings((engines, games, rules, run), tournament=more.tournament, sprt=sprt)
+        settings = read_settings((engines, games, rules, run), **given_options(more, "sprt"), sprt=sprt)
         if out.out is None:  # typer cannot require it of a command with sub-commands
             fail("--out DIR is required", USAGE)
         result = _run(settings, out.out, run.ray)
     report_result(result, as_json=run.as_json)
 
 
-def _run(settings: "MatchSettings", out: Path, ray: str | None) -> "MatchResult":
+def _run(settings: MatchSettings, out: Path, ray: str | None) -> "MatchResult":
     from fukayomi.arena.match.match import run_match
 
     try:
@@ -111,7 +100,7 @@ def _run(settings: "MatchSettings", out: Path, ray: str | None) -> "MatchResult"
 
 
 @contextmanager
-def workers(settings: "MatchSettings", ray: str | None) -> "Generator[tuple[MatchSettings, StartWorkers]]":
+def workers(settings: MatchSettings, ray: str | None) -> "Generator[tuple[MatchSettings, StartWorkers]]":
     """The workers, and the settings that they can play: threads of this process, or a Ray cluster at this address."""
     if ray is None:
         from fukayomi.arena.match.workers import LocalWorkers

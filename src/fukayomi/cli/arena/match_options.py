@@ -3,16 +3,16 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import typer
 
 from fukayomi.arena.game import choices
-from fukayomi.arena.game.choices import Declaration, OpeningOrder
-from fukayomi.cli.common.options import AsJson, given_options
-
-if TYPE_CHECKING:
-    from fukayomi.arena.match.settings import MatchSettings
+from fukayomi.arena.game.rules import ConfigurationError, Rules, split_command
+from fukayomi.arena.match.configuration import build_settings, check_programs, parse_fields
+from fukayomi.arena.match.settings import MatchSettings
+from fukayomi.cli.common.options import AsJson, given_options, options_of
+from fukayomi.settings import merged, read
 
 RESIGN_FIELDS = {"score": "score_cp", "moves": "moves", "both": "both_sides"}
 DRAW_FIELDS = {"score": "score_cp", "moves": "moves", "ply": "ply"}
@@ -59,69 +59,21 @@ class EngineOptions:
     ] = None
 
 
-@dataclass(frozen=True)
+@options_of(
+    MatchSettings, "games", "clock", "openings", "opening_start", "opening_plies", "opening_order", "seed", "ponder",
+    "event", panel="Games",
+)  # fmt: skip
 class GameOptions:
     """The games and what they start from."""
 
-    PANEL: ClassVar = "Games"
 
-    games: Annotated[
-        int | None, typer.Option(metavar="N", help="Games in total, at most 1,000,000; can be raised later.")
-    ] = None
-    clock: Annotated[
-        str | None,
-        typer.Option(
-            metavar="CLOCK",
-            help="Time control: byoyomi=1s; main=5m,byoyomi=10s; main=5m,increment=5s; main=60s; movetime=100ms; "
-            "nodes=5000, nodes=500000/600000 (in turn by opening); depth=4.",
-        ),
-    ] = None
-    openings: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Openings, one SFEN or USI line per line; each is played twice with colours swapped.",
-            show_default="the start position",
-        ),
-    ] = None
-    opening_start: Annotated[int | None, typer.Option(metavar="N", help="Skip the first N openings.")] = None
-    opening_plies: Annotated[int | None, typer.Option(metavar="PLY", help="Cut openings at this ply.")] = None
-    opening_order: Annotated[
-        OpeningOrder | None,
-        typer.Option(help="Use openings in file order, or shuffled.", show_default=OpeningOrder.SEQUENTIAL.value),
-    ] = None
-    seed: Annotated[int | None, typer.Option(help="Seed for shuffling openings.", show_default=str(choices.SEED))] = (
-        None
-    )
-    ponder: Annotated[
-        bool | None,
-        typer.Option("--ponder", help="Engines think in the opponent's time, about the answer that they expect."),
-    ] = None
-    event: Annotated[str | None, typer.Option(help="Event name for the records.")] = None
-
-
-@dataclass(frozen=True)
+@options_of(
+    Rules, "max_plies", "declaration", margin_ms="--margin", start_timeout_ms="--start-timeout",
+    ready_timeout_ms="--ready-timeout", panel="When a game ends",
+)  # fmt: skip
 class RuleOptions:
     """When a game ends."""
 
-    PANEL: ClassVar = "When a game ends"
-
-    max_plies: Annotated[
-        int | None,
-        typer.Option(
-            help="Draw after this many plies, the opening included. Engines are told if they have MaxMovesToDraw or "
-            "Draw_Ply.",
-            show_default=str(choices.MAX_PLIES),
-        ),
-    ] = None
-    declaration: Annotated[
-        Declaration | None,
-        typer.Option(
-            help="Rule for declarations (入玉宣言): 27 or 24 points; with H the pieces that a handicap leaves out "
-            "count for White; the try rule; or none. Engines are told if they have EnteringKingRule.",
-            show_default=Declaration.POINTS_27.value,
-        ),
-    ] = None
     resign: Annotated[
         str | None,
         typer.Option(
@@ -141,41 +93,14 @@ class RuleOptions:
             show_default="never",
         ),
     ] = None
-    margin: Annotated[
-        int | None,
-        typer.Option(metavar="MS", help="How late an answer may be.", show_default=str(choices.MARGIN_MS)),
-    ] = None
-    start_timeout: Annotated[
-        int | None,
-        typer.Option(metavar="MS", help="Time limit for usiok.", show_default=str(choices.START_TIMEOUT_MS)),
-    ] = None
-    ready_timeout: Annotated[
-        int | None,
-        typer.Option(metavar="MS", help="Time limit for readyok.", show_default=str(choices.READY_TIMEOUT_MS)),
-    ] = None
 
 
-@dataclass(frozen=True)
+@options_of(
+    MatchSettings, "concurrency", "cores_per_game", "restart", "log", panel="This run (may change from run to run)"
+)
 class RunOptions:
     """What may change from run to run."""
 
-    PANEL: ClassVar = "This run (may change from run to run)"
-
-    concurrency: Annotated[
-        int | None, typer.Option(metavar="N", help="Games at once.", show_default=str(choices.CONCURRENCY))
-    ] = None
-    cores_per_game: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Pin each game to N processor cores of its own.", show_default="no pinning"),
-    ] = None
-    restart: Annotated[
-        bool | None,
-        typer.Option(
-            "--restart/--no-restart",
-            help="Restart an engine that died or hung; otherwise its remaining games are left out.",
-            show_default="no-restart",
-        ),
-    ] = None
     ray: Annotated[
         str | None,
         typer.Option(
@@ -185,17 +110,13 @@ class RunOptions:
             show_default="this machine",
         ),
     ] = None
-    log: Annotated[
-        bool | None,
-        typer.Option("--log/--no-log", help="Keep all USI lines in DIR/logs.", show_default="no-log"),
-    ] = None
     as_json: AsJson = False
 
 
 MatchOptions = tuple[EngineOptions, GameOptions, RuleOptions, RunOptions]
 
 
-def read_settings(options: MatchOptions, clocks: Mapping[str, str] | None = None, **more: Any) -> "MatchSettings":
+def read_settings(options: MatchOptions, clocks: Mapping[str, str] | None = None, **more: Any) -> MatchSettings:
     """The settings of a match: those of --config, replaced by those on the command line.
 
     Args:
@@ -206,32 +127,23 @@ def read_settings(options: MatchOptions, clocks: Mapping[str, str] | None = None
     Raises:
         ConfigurationError: A setting is missing, unknown or out of range, or the file of --config cannot be read.
     """
-    from fukayomi.arena.match.configuration import build_settings, check_programs, parse_fields, read_configuration
-
     engines, games, rules, run = options
-    found = read_configuration(engines.config) if engines.config is not None else {}
-    found |= (
-        given_options(games) | given_options(run, "ray", "as_json") | {k: v for k, v in more.items() if v is not None}
-    )
-    if games.openings is not None:
-        found["openings"] = games.openings.absolute()
+    found = read(MatchSettings, engines.config) if engines.config is not None else {}
+    found |= given_options(games) | given_options(run, "ray", "as_json")
+    found |= {name: value for name, value in more.items() if value is not None}
+    if isinstance(openings := found.get("openings"), Path):
+        found["openings"] = openings.absolute()
     found["engine"] = _engines(found.get("engine", []), engines)
     if engines.undeclared_options is not None:
         found["undeclared_options"] = engines.undeclared_options
     for engine in found["engine"]:
         if clocks is not None and engine.get("name") in clocks:
             engine.setdefault("clock", clocks[engine["name"]])
-    given = given_options(rules, "resign", "draw", "margin", "start_timeout", "ready_timeout")
-    for name in ("margin", "start_timeout", "ready_timeout"):
-        if (value := getattr(rules, name)) is not None:
-            given[f"{name}_ms"] = value
-    if rules.resign is not None:
-        given["resign"] = parse_fields(rules.resign, "score", RESIGN_FIELDS)
-    if rules.draw is not None:
-        given["draw"] = parse_fields(rules.draw, "score", DRAW_FIELDS)
-    if given:
-        found["rules"] = {**found.get("rules", {}), **given}
-    settings = build_settings(found)
+    given = given_options(rules)
+    for name, fields in (("resign", RESIGN_FIELDS), ("draw", DRAW_FIELDS)):
+        if name in given:
+            given[name] = parse_fields(given[name], "score", fields)
+    settings = build_settings(merged(found, {"rules": given}) if given else found)
     if run.ray is None:
         check_programs(settings)  # the nodes of a cluster check their own
     return settings
@@ -243,7 +155,6 @@ def _engines(found: list[dict[str, Any]], given: EngineOptions) -> list[dict[str
     Raises:
         ConfigurationError: An option names an unknown engine, or has the wrong form.
     """
-    from fukayomi.arena.match.configuration import ConfigurationError, split_command
 
     def check_names(names: list[str], where: str) -> None:
         if twice := sorted({name for name in names if names.count(name) > 1}):
@@ -284,8 +195,6 @@ def split_option(option: str, text: str, separator: str, form: str) -> tuple[str
     Raises:
         ConfigurationError: It does not have the form.
     """
-    from fukayomi.arena.match.configuration import ConfigurationError
-
     first, found, second = text.partition(separator)
     if not found or not first.strip():
         raise ConfigurationError(f"{option} {text!r} does not have the form {form}")

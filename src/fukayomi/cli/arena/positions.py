@@ -1,15 +1,15 @@
 """``fukayomi positions``: sets of positions to start matches from, made from games, and comparisons of two sets."""
 
 import time
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fukayomi.arena.positions.balanced import EVEN_MIDDLE_GAMES, EVEN_OPENINGS, BalanceConditions, EvalOf, Exclusion
+from fukayomi.arena.positions.balanced import EVEN_MIDDLE_GAMES, EVEN_OPENINGS, BalanceConditions, Exclusion
 from fukayomi.cli.common.errors import INTERRUPTED, fail, user_errors
-from fukayomi.cli.common.options import AsJson, check_target
+from fukayomi.cli.common.options import AsJson, check_target, given_options, options_of
 from fukayomi.cli.common.problems import print_problems
 from fukayomi.cli.common.progress import StageBars
 from fukayomi.cli.common.text import json_text, printable
@@ -20,57 +20,22 @@ if TYPE_CHECKING:
     from fukayomi.arena.positions.compare import PositionSet
 
 
-def _both(name: str) -> str:
-    """The defaults of both kinds of lines."""
-    return f"{getattr(EVEN_OPENINGS, name)}; {getattr(EVEN_MIDDLE_GAMES, name)} with --middle-game"
-
-
-@dataclass(frozen=True)
+@options_of(
+    BalanceConditions, "moves1", "moves2", "eval", "eval2", "filter_moves", "filter_rating", "eval_of",
+)  # fmt: skip
 class BalanceOptions:
     """The conditions for a line."""
 
-    moves1: Annotated[
-        int | None, typer.Option(min=1, help="First ply at which --eval2 applies.", show_default=_both("moves1"))
-    ] = None
-    moves2: Annotated[
-        int | None,
-        typer.Option(
-            min=1, help="Second ply at which --eval2 applies; the line ends there.", show_default=_both("moves2")
-        ),
-    ] = None
     middle_game: Annotated[
         bool,
         typer.Option(
             "--middle-game",
             help="End each line just before an evaluation first exceeds --eval2, at a ply from moves1 to moves2.",
         ),
-    ] = EVEN_OPENINGS.middle_game
+    ] = False
     less_than_moves2: Annotated[
         bool, typer.Option("--less-than-moves2", hidden=True, help="dlshogi's name of --middle-game.")
     ] = False
-    eval_limit: Annotated[
-        int, typer.Option("--eval", min=0, help="Limit of all evaluations up to the end of the line (centipawns).")
-    ] = EVEN_OPENINGS.eval
-    eval2: Annotated[
-        int | None,
-        typer.Option(min=0, help="Limit of the evaluations at the two plies.", show_default=_both("eval2")),
-    ] = None
-    filter_moves: Annotated[
-        int,
-        typer.Option(metavar="N", min=0, help="Use only games of N plies or more."),
-    ] = EVEN_OPENINGS.filter_moves
-    filter_rating: Annotated[
-        float,
-        typer.Option(
-            metavar="R",
-            min=0,
-            help="Use only games with both players rated R or higher; 0 uses all.",
-        ),
-    ] = EVEN_OPENINGS.filter_rating
-    eval_of: Annotated[
-        EvalOf,
-        typer.Option(help="Move that holds the evaluation after ply N: move N + 1 (next) or N (last)."),
-    ] = EVEN_OPENINGS.eval_of
 
     def conditions(self) -> BalanceConditions:
         """The conditions as the library takes them.
@@ -79,16 +44,7 @@ class BalanceOptions:
             ValueError: They contradict each other.
         """
         base = EVEN_MIDDLE_GAMES if self.middle_game or self.less_than_moves2 else EVEN_OPENINGS
-        return replace(
-            base,
-            moves1=base.moves1 if self.moves1 is None else self.moves1,
-            moves2=base.moves2 if self.moves2 is None else self.moves2,
-            eval=self.eval_limit,
-            eval2=base.eval2 if self.eval2 is None else self.eval2,
-            filter_moves=self.filter_moves,
-            filter_rating=self.filter_rating,
-            eval_of=self.eval_of,
-        )
+        return base.changed(**given_options(self, "middle_game", "less_than_moves2"))
 
 
 def balanced(
@@ -195,7 +151,7 @@ def _print_balanced(found: "BalancedSet", out: Path) -> None:
 def _balanced_as_json(found: "BalancedSet", out: Path, seconds: float) -> dict[str, Any]:
     return {
         "file": str(out) if found else None,
-        "conditions": asdict(found.conditions),
+        "conditions": found.conditions.model_dump(mode="json"),
         "games_read": found.games_read,
         "left_out": {str(reason): found.left_out[reason] for reason in Exclusion},
         "passed_without_eval": {str(ply): count for ply, count in sorted(found.unjudged.items())},

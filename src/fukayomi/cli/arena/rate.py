@@ -4,15 +4,15 @@ import csv
 import io
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from fukayomi.arena.ratings.options import RatingOptions
 from fukayomi.cli.common.errors import INTERRUPTED, fail, user_errors
-from fukayomi.cli.common.options import AsJson
+from fukayomi.cli.common.options import AsJson, given_options, options_of
 from fukayomi.cli.common.problems import ProblemList, print_problems
 from fukayomi.cli.common.text import json_text, printable
 from fukayomi.tabular import counted
@@ -28,13 +28,10 @@ FORFEITS_LISTED = 20
 """Players whose forfeits are printed."""
 
 
-@dataclass(frozen=True)
+@options_of(RatingOptions, "average", "by_results", "bayes", "scale")
 class RateOptions:
     """How players are rated."""
 
-    average: Annotated[
-        float | None, typer.Option(help="Average rating of all players.", show_default=f"{RatingOptions.average:g}")
-    ] = None
     anchor: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME=R", help="Fix the rating of a player at R. Repeat for more players."),
@@ -47,28 +44,12 @@ class RateOptions:
     first_mover: Annotated[
         bool, typer.Option("--first-mover/--no-first-mover", help="Estimate the first-move advantage, or assume 0.")
     ] = True
-    by_results: Annotated[
-        bool, typer.Option("--by-results", help="Fit win/draw/loss counts instead of points (Ordo's -M).")
-    ] = RatingOptions.by_results
-    bayes: Annotated[bool, typer.Option("--bayes", help="Add a column with BayesElo's ratings.")] = RatingOptions.bayes
-    scale: Annotated[float, typer.Option(help="Rating difference for a 76 % expected score.")] = RatingOptions.scale
 
 
-@dataclass(frozen=True)
+@options_of(RatingOptions, "confidence", "simulations", "seed", panel="Errors")
 class ErrorOptions:
     """How the errors of ratings are computed."""
 
-    PANEL: ClassVar = "Errors"
-
-    confidence: Annotated[float, typer.Option(help="Confidence level of the error bars (%).")] = (
-        RatingOptions.confidence
-    )
-    simulations: Annotated[
-        int, typer.Option(min=0, max=1_000_000, help="Simulations for ERROR and CFS; 0 omits both.")
-    ] = RatingOptions.simulations
-    seed: Annotated[
-        int, typer.Option(min=0, help="Random seed of the simulations; the same seed gives identical errors.")
-    ] = RatingOptions.seed
     matrix: Annotated[
         Path | None,
         typer.Option(metavar="FILE.csv", help="Write a table of the certainty (%) that each player beats each other."),
@@ -109,26 +90,15 @@ def rate(
     Forfeits (losses on time, by illegal moves and by failures) are listed by player, with the rating without them. A
     warning names the players with two or more that are a tenth of their losses or more.
     """
-    if ratings.average is not None and ratings.anchor:
+    given = given_options(ratings, "anchor", "hide", "pairs", "first_mover") | given_options(errors, "matrix")
+    if "average" in given and ratings.anchor:
         raise typer.BadParameter("--average and --anchor exclude each other", param_hint="--average")
-    if not 0 < ratings.scale < math.inf:
-        raise typer.BadParameter(f"{ratings.scale} is not above 0", param_hint="--scale")
-    if not 0 < errors.confidence < 100:
-        raise typer.BadParameter(f"{errors.confidence} is not between 0 and 100", param_hint="--confidence")
-    options = RatingOptions(
-        average=RatingOptions.average if ratings.average is None else ratings.average,
-        anchors=_parse_anchors(ratings.anchor or []),
-        hidden=frozenset(ratings.hide or []),
-        first_mover_advantage=None if ratings.first_mover else 0.0,
-        scale=ratings.scale,
-        by_results=ratings.by_results,
-        confidence=errors.confidence,
-        bayes=ratings.bayes,
-        simulations=errors.simulations,
-        seed=errors.seed,
-    )
     try:
         with user_errors():
+            options = RatingOptions(
+                anchors=_parse_anchors(ratings.anchor or []), hidden=frozenset(ratings.hide or []),
+                first_mover_advantage=None if ratings.first_mover else 0.0, **given,
+            )  # fmt: skip
             _rate(sources, options, pairs=ratings.pairs, matrix=errors.matrix, as_json=as_json)
     except KeyboardInterrupt:
         fail("interrupted", INTERRUPTED)
@@ -174,7 +144,7 @@ def _without_forfeits(found: "GameTally", options: RatingOptions) -> Mapping[str
     if not found.forfeits or not names:
         return {}
     anchors = {name: value for name, value in options.anchors.items() if name in names}
-    more = replace(options, simulations=0, bayes=False, anchors=anchors, hidden=options.hidden & names)
+    more = options.changed(simulations=0, bayes=False, anchors=anchors, hidden=options.hidden & names)
     return {player.name: player.rating for player in rate_tally(found.clean_tally, more).players if not player.bound}
 
 

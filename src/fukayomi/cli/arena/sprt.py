@@ -2,13 +2,13 @@
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fukayomi.arena.statistics.sprt import SprtDecision, SprtModel, SprtSettings
+from fukayomi.arena.statistics.sprt import SprtDecision, SprtSettings
 from fukayomi.cli.common.errors import fail, user_errors
-from fukayomi.cli.common.options import AsJson
+from fukayomi.cli.common.options import AsJson, given_options, options_of
 from fukayomi.cli.common.text import json_text, printable
 from fukayomi.listener import Listener
 from fukayomi.tabular import counted
@@ -17,20 +17,10 @@ if TYPE_CHECKING:
     from fukayomi.arena.results.sequential_test import SprtResult
     from fukayomi.arena.statistics.intervals import Strength
 
-_DEFAULTS = SprtSettings()
 
-
-@dataclass(frozen=True)
+@options_of(SprtSettings, "elo0", "elo1", "alpha", "beta", "model", panel="Test")
 class SprtOptions:
     """The hypotheses."""
-
-    PANEL: ClassVar = "Test"
-
-    elo0: Annotated[float, typer.Option(help="Advantage of the first player under H0.")] = _DEFAULTS.elo0
-    elo1: Annotated[float, typer.Option(help="Advantage of the first player under H1.")] = _DEFAULTS.elo1
-    alpha: Annotated[float, typer.Option(help="Probability of accepting H1 when H0 is true.")] = _DEFAULTS.alpha
-    beta: Annotated[float, typer.Option(help="Probability of accepting H0 when H1 is true.")] = _DEFAULTS.beta
-    model: Annotated[SprtModel, typer.Option(help="Scale of --elo0 and --elo1.")] = _DEFAULTS.model
 
 
 @dataclass(frozen=True)
@@ -80,7 +70,7 @@ def sprt(
 
     if bool(counts) == (source.games is not None) or (source.players and source.games is None):
         fail("give either COUNTS, or --games (with --players)", 2)
-    settings = asdict(test)
+    settings = given_options(test)
     with user_errors():
         if source.games is None:
             result = evaluate_sprt(counts or [], SprtSettings(**settings))

@@ -89,7 +89,7 @@ def _in_one_line(error: ValueError) -> str:
     if "pydantic" in sys.modules:
         from pydantic import ValidationError
 
-        from fukayomi.files.problems import first_problem
+        from fukayomi.settings.problems import first_problem
 
         if isinstance(error, ValidationError):
             return first_problem(error)

@@ -6,11 +6,13 @@ An option that several commands have is an alias here.
 import copy
 import functools
 import inspect
+import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args, get_type_hints
+from types import UnionType
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import typer
 
@@ -18,7 +20,7 @@ from fukayomi.cli.common.errors import USAGE, fail
 from fukayomi.files.inputs import InputFileError, replaceable
 
 if TYPE_CHECKING:
-    from pydantic import BaseModel
+    from fukayomi.settings import Settings
 
 File = TypeVar("File", str, Path)
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
@@ -80,28 +82,68 @@ def given_options(options: Any, *without: str) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def settings_options(model: "type[BaseModel]", *names: str) -> Callable[[type[Any]], type[Any]]:
-    """Make a class a dataclass of options (see `spread_options`) from fields of a model of settings.
+def options_of(
+    model: "type[Settings]", *names: str, panel: str | None = None, **flags: str
+) -> Callable[[type[Any]], type[Any]]:
+    """Make a class a dataclass of options (see `spread_options`) from fields of settings.
 
-    Help and default are the model's: its strings beneath the fields. An option that is not given is None.
+    Help and default are the settings': the strings beneath the fields, in which a field in backticks becomes its option
+    and "; None: X." the default. An option that is not given is None: `given_options` of the class is a layer of the
+    settings. Options of the class's own come after them.
 
-        @settings_options(SelfplaySettings, "playouts", "extension")
-        class SearchOptions:
-            PANEL: ClassVar = "Search"
+        @options_of(SelfplaySettings, "playouts", "extension", panel="Search")
+        class SearchOptions: ...
+
+    Args:
+        model: The settings.
+        names: The fields.
+        panel: Heading of the options in the help; None: Options.
+        flags: Fields whose option has a name of its own: ``margin_ms="--margin"``.
     """
 
     def decorate(group: type[Any]) -> type[Any]:
         hints: dict[str, Any] = {}
-        for name in names:
+        for name in (*names, *flags):
             field = model.model_fields[name]
-            help_text = " ".join((field.description or "").split())
-            option = typer.Option(help=help_text, show_default=str(field.default))
-            hints[name] = Annotated[field.annotation | None, option]  # type: ignore[operator]
+            help_text, default = _help_of(model, field.description or "", field.default, flags)
+            given = [flags[name]] if name in flags else []
+            hints[name] = Annotated[
+                _kind_of(field.annotation) | None, typer.Option(*given, help=help_text, show_default=default)
+            ]
             setattr(group, name, None)
-        group.__annotations__ = {**group.__annotations__, **hints}
+        group.__annotations__ = {**hints, **group.__annotations__}
+        group.PANEL = panel
         return dataclass(frozen=True)(group)
 
     return decorate
+
+
+def _kind_of(annotation: Any) -> Any:
+    """The type of a field as an option has it: its own, or text that the settings read."""
+    kinds = [kind for kind in get_args(annotation) if kind is not type(None)]
+    if get_origin(annotation) is Annotated:
+        return _kind_of(kinds[0])
+    if get_origin(annotation) in (Union, UnionType):
+        return _kind_of(kinds[0]) if len(kinds) == 1 else str
+    is_known = get_origin(annotation) is Literal or issubclass(annotation, int | float | str | Path)
+    return annotation if is_known else str
+
+
+def _help_of(model: "type[Settings]", text: str, default: Any, flags: Mapping[str, str]) -> tuple[str, str | bool]:
+    """The help of an option, and the default that it shows."""
+
+    from pydantic_core import PydanticUndefined
+
+    def option(found: re.Match[str]) -> str:
+        name = found[1]
+        return flags.get(name, f"--{name.replace('_', '-')}") if name in model.model_fields else found[0]
+
+    text = re.sub(r"`(\w+)`", option, " ".join(text.split()))
+    if none := re.search(r"[;.] None: ([^;.]+)\.?", text):
+        return f"{text[: none.start()]}.{text[none.end() :]}", none[1]
+    if default in (None, "", PydanticUndefined):
+        return text, False
+    return text, ("yes" if default else "no") if isinstance(default, bool) else str(default)
 
 
 def spread_options(command: Callable[..., None]) -> Callable[..., None]:

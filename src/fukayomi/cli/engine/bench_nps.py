@@ -99,7 +99,7 @@ def nps(subjects: SubjectOptions, where: PositionOptions, output: NpsOptions) ->
     fukayomi bench nps --model old.onnx --model new.onnx --positions 50
     fukayomi bench nps --engine gps=/usr/games/gpsusi --picture nps.png
     """
-    from fukayomi.arena.match.configuration import ConfigurationError
+    from fukayomi.arena.game.rules import ConfigurationError
     from fukayomi.cli.common.progress import StageBars
     from fukayomi.engine.evaluators import EvaluatorError
     from fukayomi.engine.measuring.nps import compare_nps
@@ -136,7 +136,7 @@ def nps(subjects: SubjectOptions, where: PositionOptions, output: NpsOptions) ->
 
 def _subjects(options: SubjectOptions, stack: ExitStack) -> "list[Subject]":
     """The networks and engines, in the order of the help; the stack closes them."""
-    from fukayomi.arena.match.configuration import ConfigurationError
+    from fukayomi.arena.game.rules import ConfigurationError
     from fukayomi.cli.arena.match_options import split_option
     from fukayomi.engine.measuring.nps import NetworkSubject, UsiSubject
     from fukayomi.engine.network import Network

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
-from fukayomi._native import EVAL_SCALE
 from fukayomi.cli.common.errors import exit_at_sigterm, fail
-from fukayomi.cli.common.options import AsJson, parse_time
+from fukayomi.cli.common.options import AsJson, given_options, options_of, parse_time
 from fukayomi.cli.common.progress import rate_column
 from fukayomi.cli.data.verb_command import print_findings, print_json, resumable
 from fukayomi.engine.settings import EMBEDDED
-from fukayomi.learning.labelling.settings import MULTIPV, TEMPERATURE, WORKERS, LabelSettings, Plies
+from fukayomi.learning.labelling.settings import WORKERS, LabelSettings
 from fukayomi.tabular import counted
 
 if TYPE_CHECKING:
@@ -51,13 +50,17 @@ class EngineOptions:
     ] = None
 
 
-@dataclass(frozen=True)
+@options_of(
+    LabelSettings,
+    "nodes",
+    "multipv",
+    "temperature",
+    "eval_scale",
+    panel="Search (--nodes, --time or both, or --byoyomi)",
+)
 class SearchOptions:
     """How each position is searched, and how scores become a policy."""
 
-    PANEL: ClassVar = "Search (--nodes, --time or both, or --byoyomi)"
-
-    nodes: Annotated[int | None, typer.Option(min=1, max=2**31 - 1, help="Nodes of each search.")] = None
     time_ms: Annotated[
         int | None,
         typer.Option(
@@ -79,39 +82,17 @@ class SearchOptions:
             show_default=False,
         ),
     ] = None
-    multipv: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            max=593,
-            help="Most moves of a policy; 1 for single moves.",
-            show_default=f"{MULTIPV}; with --network, all visited moves",
-        ),
-    ] = None
-    temperature: Annotated[
-        float,
-        typer.Option(
-            help="Temperature T of the policy of a USI engine: the share of a line is proportional to exp(w / T), "
-            "with w its win rate, 0 to 1."
-        ),
-    ] = TEMPERATURE
-    eval_scale: Annotated[
-        float,
-        typer.Option(metavar="CP", help="Scale of that win rate, 1 / (1 + exp(-score / scale))."),
-    ] = EVAL_SCALE
+
+
+@options_of(LabelSettings, "plies", panel="Positions")
+class PositionOptions:
+    """What is labelled."""
 
 
 @dataclass(frozen=True)
 class OutputOptions:
-    """What is labelled, and the output."""
+    """The output."""
 
-    plies: Annotated[
-        Plies,
-        typer.Option(
-            help="Of games, label the moves with a score or visits, or all moves, or (for lists of openings) the "
-            "position after the last move of each line."
-        ),
-    ] = Plies.SEARCHED
     again: Annotated[bool, typer.Option("--again", help="Label again what is finished, and replace the output.")] = (
         False
     )
@@ -129,6 +110,7 @@ def label(
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE.hcpe3", help="File to write.")],
     engine: EngineOptions,
     search: SearchOptions,
+    positions: PositionOptions,
     output: OutputOptions,
 ) -> None:
     """Search positions and write them as training data (hcpe3): values and soft policies.
@@ -149,15 +131,7 @@ def label(
 
     exit_at_sigterm()
     with resumable(rate_column("positions")) as listener, _opened(engine) as found:
-        settings = LabelSettings(
-            nodes=search.nodes,
-            time_ms=search.time_ms,
-            byoyomi_ms=search.byoyomi_ms,
-            multipv=search.multipv,
-            temperature=search.temperature,
-            eval_scale=search.eval_scale,
-            plies=output.plies,
-        )
+        settings = LabelSettings(**given_options(search), **given_options(positions))
         summary = label_positions(
             inputs, out, found, settings, workers=engine.workers, again=output.again, listener=listener
         )

@@ -2,55 +2,30 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from fukayomi.cli.common.errors import fail
-from fukayomi.cli.common.options import AsJson
+from fukayomi.cli.common.options import AsJson, given_options, options_of
 from fukayomi.cli.common.progress import rate_column
 from fukayomi.cli.common.text import json_text
 from fukayomi.cli.data.verb_command import resumable
 from fukayomi.engine.settings import EMBEDDED
-from fukayomi.learning.reanalysis.settings import ReanalysisSettings, Root, Selection
+from fukayomi.learning.reanalysis.settings import ReanalysisSettings
 from fukayomi.tabular import counted
 
 if TYPE_CHECKING:
     from fukayomi.learning.reanalysis.reanalysis import Reanalysis
 
-_DEFAULT = ReanalysisSettings()
 CACHE_MB = 64
 """Memory for evaluations that searches share (MiB)."""
 
 
-@dataclass(frozen=True)
+@options_of(ReanalysisSettings, "nodes", "root", "gumbel_moves", "multipv", panel="Search")
 class SearchOptions:
     """How each position gets its targets."""
 
-    PANEL: ClassVar = "Search"
-
-    nodes: Annotated[
-        int,
-        typer.Option(min=0, max=2**31 - 1, help="Nodes of each search; 0: the network's policy and value, no search."),
-    ] = _DEFAULT.nodes
-    root: Annotated[
-        Root,
-        typer.Option(
-            help="puct: as the engine plays, the targets are visits; gumbel: sequential halving, for 4 to 64 nodes, "
-            "the targets are its improved policy."
-        ),
-    ] = _DEFAULT.root
-    gumbel_moves: Annotated[
-        int,
-        typer.Option(
-            min=1,
-            max=593,
-            help="Most moves that --root gumbel begins with, those of the greatest priors; one for every 4 nodes.",
-        ),
-    ] = _DEFAULT.gumbel_moves
-    multipv: Annotated[
-        int | None, typer.Option(min=1, max=593, help="Most moves of a policy.", show_default="all visited moves")
-    ] = None
     workers: Annotated[
         int | None,
         typer.Option(
@@ -63,21 +38,9 @@ class SearchOptions:
     ] = None
 
 
-@dataclass(frozen=True)
+@options_of(ReanalysisSettings, "share", selection="--select", seed="--seed", panel="Selection")
 class SelectionOptions:
     """Which positions get new targets."""
-
-    PANEL: ClassVar = "Selection"
-
-    share: Annotated[float, typer.Option(help="Share of the positions, above 0 and at most 1.")] = _DEFAULT.share
-    select: Annotated[
-        Selection,
-        typer.Option(
-            help="random: any; age: the first of the first files, so give the oldest first; surprise: rather those "
-            "whose target is far from the network's policy."
-        ),
-    ] = _DEFAULT.selection
-    seed: Annotated[int, typer.Option(min=0, help="Random seed of the choice.")] = _DEFAULT.seed
 
 
 @dataclass(frozen=True)
@@ -125,15 +88,7 @@ def reanalyze(
     from fukayomi.learning.reanalysis.reanalysis import reanalyze as run
 
     with resumable(rate_column("positions")) as listener:
-        settings = ReanalysisSettings(
-            nodes=search.nodes,
-            share=selection.share,
-            selection=selection.select,
-            multipv=search.multipv,
-            seed=selection.seed,
-            root=search.root,
-            gumbel_moves=search.gumbel_moves,
-        )
+        settings = ReanalysisSettings(**given_options(search, "workers"), **given_options(selection))
         cache_mb = 0 if search.workers == 1 else CACHE_MB
         try:
             with Network(network, cache_mb=cache_mb) as loaded:

@@ -73,15 +73,13 @@ def selfplay(
 
 
 def _settings(run: RunOptions, *groups: Any) -> "SelfplaySettings":
-    from fukayomi.arena.match.configuration import read_configuration
     from fukayomi.selfplay.settings import SelfplaySettings
+    from fukayomi.settings import build, read
 
     if (run.games is None) == (run.positions is None):
         fail("give --games N or --positions N", USAGE)
-    values: dict[str, Any] = {} if run.config is None else read_configuration(run.config)
-    for group in groups:
-        values |= given_options(group)
-    return SelfplaySettings.model_validate(values)
+    layers = [] if run.config is None else [read(SelfplaySettings, run.config)]
+    return build(SelfplaySettings, *layers, *map(given_options, groups))
 
 
 def _generate(

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 
 import typer
 
-from fukayomi.cli.common.options import AsJson, settings_options
+from fukayomi.cli.common.options import AsJson, options_of
 from fukayomi.selfplay.settings import SelfplaySettings
 
 
@@ -127,45 +127,46 @@ class ReportOptions:
     ] = None
 
 
-@settings_options(
+@options_of(
     SelfplaySettings, "playouts", "extension", "leaves", "c_init", "c_base", "c_init_root",
     "c_base_root", "fpu", "fpu_reduction", "fpu_root", "fpu_reduction_root", "temperature", "temperature_root",
     "root_rule", "root_noise", "root_noise_epsilon", "root_noise_alpha", "forced_playouts", "gumbel_moves",
     "gumbel_visits", "gumbel_scale", "gumbel_c_visit", "gumbel_c_scale", "leaf_mate_plies", "leaf_mate_nodes",
-    "mate_depth", "mate_nodes", "draw_value_black", "draw_value_white",
+    "mate_depth", "mate_nodes", "draw_value_black", "draw_value_white", panel="Search"
 )  # fmt: skip
 class SearchOptions:
     """The search of a move."""
 
-    PANEL: ClassVar = "Search"
 
-
-@settings_options(
+@options_of(
     SelfplaySettings, "random", "random_temperature", "random_temperature_drop", "random_cutoff", "random_cutoff_drop",
-    "random2", "low_moves",
+    "random2", "low_moves", panel="Choice of moves"
 )  # fmt: skip
 class MoveOptions:
     """The choice of a move."""
 
-    PANEL: ClassVar = "Choice of moves"
 
-
-@settings_options(SelfplaySettings, "min_move", "max_move", "threshold", "play_out", "declaration_rule", "chunk_games")
+@options_of(
+    SelfplaySettings, "min_move", "max_move", "threshold", "play_out", "declaration_rule", "chunk_games", panel="Games"
+)
 class GameOptions:
     """The end of a game."""
 
-    PANEL: ClassVar = "Games"
 
-
-@settings_options(SelfplaySettings, "cheap", "cheap_playouts", "soft_playouts", "soft_weight", "surprise", "fork")
+@options_of(
+    SelfplaySettings,
+    "cheap",
+    "cheap_playouts",
+    "soft_playouts",
+    "soft_weight",
+    "surprise",
+    "fork",
+    panel="For few machines",
+)
 class SavingOptions:
     """What makes more of few machines."""
 
-    PANEL: ClassVar = "For few machines"
 
-
-@settings_options(SelfplaySettings, "early_stop", "reuse", "train_random", "out_max_move")
+@options_of(SelfplaySettings, "early_stop", "reuse", "train_random", "out_max_move", panel="Switches")
 class SwitchOptions:
     """What is on or off. (Beside them, the names of other options would not fit into 80 columns.)"""
-
-    PANEL: ClassVar = "Switches"

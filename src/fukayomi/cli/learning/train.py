@@ -58,25 +58,25 @@ def train(
     checkpoint.pt, config.toml with all settings, and curves for TensorBoard and as JSON lines.
     """
     with user_errors():
-        from fukayomi.learning.training.configuration import build_configuration, read_configuration
+        from fukayomi.learning.training.configuration import RunConfiguration
         from fukayomi.learning.training.run_folder import CONFIG_NAME, RunFolder
+        from fukayomi.settings import build, read
 
         if source.resume:
             RunFolder(out).require_begun()
         saved = out / CONFIG_NAME
         file = source.config or (saved if source.resume and saved.is_file() else None)
-        settings = read_configuration(file) if file else {}
+        settings = read(RunConfiguration, file) if file else {}
+        preset = {} if source.preset is None else {"preset": source.preset}
         flags: dict[str, Any] = {
-            "train": train_files or [],
-            "test": source.test or [],
-            "network": _network(network, run.initial or _initial_alone(settings)),
-            "training": given_options(optimisation) | given_options(loss) | given_options(helpers),
-            "targets": given_options(targets, "eval_scale") | _scale(targets.eval_scale),
-            "run": {
-                name: str(value) if isinstance(value, Path) else value for name, value in given_options(run).items()
-            },
+            **({"train": train_files} if train_files else {}),
+            **({"test": source.test} if source.test else {}),
+            "network": _network(network, given_options(run).get("initial") or _initial_alone(settings)),
+            "training": given_options(optimisation) | given_options(loss) | given_options(helpers) | preset,
+            "targets": given_options(targets),
+            "run": given_options(run),
         }
-        configuration = build_configuration(settings, flags)
+        configuration = build(RunConfiguration, settings, flags)
         result = _run(configuration, out, source)
     _print(result, configuration, source)
 
@@ -102,16 +102,6 @@ def _network(options: NetworkOptions, initial: Path | str | None) -> dict[str, A
     return found
 
 
-def _scale(text: str | None) -> dict[str, Any]:
-    """The setting of --eval-scale, if it was given."""
-    if text is None:
-        return {}
-    try:
-        return {"eval_scale": float(text)}
-    except ValueError:
-        return {"eval_scale": text}
-
-
 def _run(configuration: "RunConfiguration", out: Path, source: SourceOptions) -> "TrainingResult":
     from rich.console import Console
 
@@ -134,7 +124,7 @@ def _run(configuration: "RunConfiguration", out: Path, source: SourceOptions) ->
         settings=configuration.training,
         resume=source.resume,
         listener=TrainingListeners(TensorBoardListener(), JsonLinesListener(), progress),
-        **vars(configuration.run),
+        **dict(configuration.run),
     )
 
 

@@ -104,8 +104,8 @@ def learn(
 
 
 def _settings(file: Path | None, options: LearnOptions, out: Path) -> "LoopSettings":
-    from fukayomi.loop.configuration import build_settings, preset_names, read_settings
     from fukayomi.loop.folder import SETTINGS_NAME
+    from fukayomi.loop.settings import build_settings, preset_names, read_settings
 
     layers: list[dict[str, Any]] = []
     if options.preset is not None:

@@ -26,7 +26,7 @@ from fukayomi.engine.analysis.game_analysis import (
 )
 from fukayomi.engine.report.words import printable
 from fukayomi.files.inputs import InputFileError, read_input
-from fukayomi.files.problems import first_problem
+from fukayomi.settings.problems import first_problem
 from fukayomi.shogi import BLACK, WHITE, Color, Move, Position
 from fukayomi.shogi.formats.notation import japanese_moves
 from fukayomi.shogi.record import Record, RecordedMove, Result, Termination, Variation

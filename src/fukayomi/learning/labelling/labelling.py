@@ -7,7 +7,7 @@ place is the number of labels. "writing" reads the positions again and puts the 
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -81,7 +81,7 @@ def label_positions(
         raise LabelError(f"workers must be 1 or more, not {workers}")
     inputs = open_positions(files, settings.plies)
     replace(inputs, kind=DataFormat.HCPE3, as_rows=False).check_target(Path(out))
-    options = {"format": str(inputs.kind), "engine": _description(engine), **asdict(settings)}
+    options = {"format": str(inputs.kind), "engine": _description(engine), **settings.model_dump(mode="json")}
     job = Job("label", inputs.paths, [Path(out)], options, spools=["labels"], listener=listener)
     if job.outs[0].exists() and not job.is_begun and not again:
         raise LabelError(

@@ -8,7 +8,7 @@ and appends it to a file of the job. "writing" reads the games again and puts th
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
@@ -186,7 +186,7 @@ class _Task:
         if not sidecar_of(self.out).is_file():
             return None
         info = read_layer_info(sidecar_of(self.out))
-        wanted = {"network": self.network_name, **_plain(self.settings)}
+        wanted = {"network": self.network_name, **self.settings.model_dump(mode="json")}
         before = {"network": info.network, **info.settings}
         different = [name for name in wanted if before.get(name) != wanted[name]]
         if self.quota is not None and info.chosen != self.quota:
@@ -203,11 +203,6 @@ class _Task:
 
 def _name_of(layer_file: Path) -> str:
     return layer_file.name.rpartition(".layer-")[2].removesuffix(".hcpe3")
-
-
-def _plain(settings: ReanalysisSettings) -> dict[str, Any]:
-    """The settings as JSON values."""
-    return asdict(settings) | {"selection": str(settings.selection), "root": str(settings.root)}
 
 
 def _quotas(paths: Sequence[Path], settings: ReanalysisSettings, listener: Listener) -> list[int] | None:
@@ -245,7 +240,8 @@ def _listener_of(listener: Listener, path: Path, number: int, count: int) -> Lis
 def _make_layer(task: _Task, workers: int | None, listener: Listener) -> LayerInfo:
     """The layer of one file."""
     settings = task.settings
-    options = {"network": task.network.identity, "sha256": task.network_name, "quota": task.quota, **_plain(settings)}
+    network = {"network": task.network.identity, "sha256": task.network_name, "quota": task.quota}
+    options = network | settings.model_dump(mode="json")
     with ExitStack() as stack:
         job = stack.enter_context(
             Job("reanalyze", [task.path], task.outs, options, spools=["labels", "surprise"], listener=listener)
@@ -446,7 +442,7 @@ def _write(job: Job, task: _Task, chosen: NDArray[np.bool_], chances: NDArray[np
         network=task.network_name,
         evaluator=task.network.identity,
         build=__version__,
-        settings=_plain(task.settings),
+        settings=task.settings.model_dump(mode="json"),
         weights_sha256=None if weights is None else sha256(weights).hexdigest(),
     )
     job.outputs[-1].append(info.text().encode(), 1)

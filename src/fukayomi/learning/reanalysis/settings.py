@@ -1,9 +1,12 @@
 """What decides a layer, besides the games and the network. The module is light, so that a command can show defaults."""
 
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import Annotated, ClassVar
+
+from pydantic import Field
 
 from fukayomi._native import MAX_MOVES, RootRule
+from fukayomi.settings import Settings
 
 
 class ReanalysisError(ValueError):
@@ -37,39 +40,28 @@ class Root(StrEnum):
         return RootRule.GUMBEL if self is Root.GUMBEL else RootRule.PUCT
 
 
-@dataclass(frozen=True, slots=True)
-class ReanalysisSettings:
+class ReanalysisSettings(Settings):
     """How many positions get new targets, and how.
 
     Raises:
         ReanalysisError: A number is out of range.
     """
 
-    nodes: int = 100
+    ERROR: ClassVar = ReanalysisError
+
+    nodes: Annotated[int, Field(ge=0)] = 100
     """Nodes of each search; 0: policy and value of the network alone, without a search."""
-    share: float = 0.8
+    share: Annotated[float, Field(gt=0, le=1)] = 0.8
     """Share of the positions that get new targets, above 0 and at most 1. MuZero Reanalyze renews 80 %."""
     selection: Selection = Selection.RANDOM
-    """Which positions are chosen."""
-    multipv: int | None = None
-    """Most moves of a policy; None: all that were visited, or that get 1 / 65535 or more of the network's policy."""
-    seed: int = 0
+    """Which positions are chosen: random: any; age: the first of the first files, so give the oldest first; surprise:
+    rather those whose target is far from the network's policy."""
+    multipv: Annotated[int, Field(ge=1)] | None = None
+    """Most moves of a policy; None: all visited ones, or those that get 1 / 65535 or more of the network's policy."""
+    seed: Annotated[int, Field(ge=0, lt=1 << 64)] = 0
     """Random seed of the choice."""
     root: Root = Root.PUCT
-    """How the root is searched."""
-    gumbel_moves: int = 16
-    """With Root.GUMBEL: moves that halving begins with, those of the greatest priors."""
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "selection", Selection(self.selection))
-        object.__setattr__(self, "root", Root(self.root))
-        if self.nodes < 0:
-            raise ReanalysisError(f"nodes must be 0 or more, not {self.nodes}")
-        if not 0 < self.share <= 1:
-            raise ReanalysisError(f"share must be above 0 and at most 1, not {self.share}")
-        if self.multipv is not None and self.multipv < 1:
-            raise ReanalysisError(f"multipv must be 1 or more, not {self.multipv}")
-        if not 1 <= self.gumbel_moves <= MAX_MOVES:
-            raise ReanalysisError(f"gumbel_moves must be 1 to {MAX_MOVES}, not {self.gumbel_moves}")
-        if not 0 <= self.seed < 1 << 64:
-            raise ReanalysisError(f"seed must be 0 to 2^64 - 1, not {self.seed}")
+    """How the root is searched. puct: as the engine plays, the targets are visits; gumbel: sequential halving, for 4 to
+    64 nodes, the targets are its improved policy."""
+    gumbel_moves: Annotated[int, Field(ge=1, le=MAX_MOVES)] = 16
+    """Most moves that `root` gumbel begins with, those of the greatest priors; one for every 4 nodes."""

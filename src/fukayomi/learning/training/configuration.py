@@ -16,16 +16,14 @@ temperature = 1.0
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import fields
 from pathlib import Path
-from typing import Any, cast, get_type_hints
+from typing import Annotated, Any, ClassVar, Self, cast
 
-import tomli_w
-from pydantic import TypeAdapter, ValidationError
+from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, field_serializer, model_validator
 
 from fukayomi._native import EVAL_SCALE
-from fukayomi.engine.settings import is_network_name
-from fukayomi.files.settings import read_toml
+from fukayomi.engine.settings import is_network_name, network_in_folder
 from fukayomi.learning.data.dataset import Dataset
 from fukayomi.learning.settings import (
     CHECKPOINT_INTERVAL,
@@ -34,72 +32,162 @@ from fukayomi.learning.settings import (
     PRESETS,
     TEMPERATURE,
     TEST_POSITIONS,
+    PositiveInt,
     TrainingError,
     TrainingSettings,
 )
 from fukayomi.listener import SILENT, Listener
 from fukayomi.nn.config import NetworkConfig
 from fukayomi.nn.sparse_config import FAMILY, AnyConfig, SparseConfig, config_from_name
-
-
-@dataclass(frozen=True)
-class TargetSettings:
-    """How visits and evaluations become training targets; arguments of `Dataset`."""
-
-    temperature: float = TEMPERATURE
-    """Policy weight of a move: visits^(1/temperature)."""
-    eval_scale: float | str = EVAL_SCALE
-    """Centipawns in 1 / (1 + exp(-eval / eval_scale)), or "fit"."""
-    layer: str | None = None
-    """Layer of hcpe3 files to train from; test files keep their own targets."""
-    n_step: int = 0
-    """In hcpe3, take values from the evaluation so many plies later; test files keep their own."""
-    weights: bool = True
-    """Whether positions of hcpe3 have the weights in the file beside it; in test files they have none."""
-
-
-@dataclass(frozen=True)
-class RunSettings:
-    """Arguments of `train` that do not determine the weights, and the networks that help."""
-
-    initial: str | None = None
-    """File of a network from whose weights training begins."""
-    teacher: str | None = None
-    """File of a network whose policy and value are targets too."""
-    device: str = "auto"
-    """Where to compute."""
-    threads: int | None = None
-    """CPU threads; None: the fastest."""
-    eval_interval: int = EVAL_INTERVAL
-    """Steps between two evaluations."""
-    checkpoint_interval: int = CHECKPOINT_INTERVAL
-    """Steps between two checkpoints."""
-    test_positions: int = TEST_POSITIONS
-    """Test positions of an evaluation before the last one."""
-
+from fukayomi.settings import FromFile, Settings, in_folder, merged, plain, toml_text
+from fukayomi.settings.problems import unknown
 
 WEIGHTS = (1e-6, 1e6)
 """Smallest and largest weight of a file."""
 NETWORK_FILES = ("initial", "teacher")
 """Settings of a run that are files of networks."""
+FAMILIES: dict[str, type[Any]] = {"residual": NetworkConfig, FAMILY: SparseConfig}
+"""Shapes of networks by family, the key `family` of a table."""
 
 
-@dataclass(frozen=True)
-class RunConfiguration:
+def _listed(files: Any) -> Any:
+    return (files,) if isinstance(files, str) else files
+
+
+def _scale(scale: float | str) -> float | str:
+    """The scale; the command line gives it as text."""
+    try:
+        return scale if scale == "fit" else float(scale)
+    except ValueError:
+        raise ValueError(f"{scale!r} is neither a number of centipawns nor 'fit'") from None
+
+
+def _network(table: Any) -> AnyConfig:
+    """The shape that a table of settings describes."""
+    if not isinstance(table, Mapping):
+        if isinstance(table, NetworkConfig | SparseConfig):
+            return table
+        raise ValueError("this is a table: [network]")
+    given = dict(cast("Mapping[str, Any]", table))
+    family = given.pop("family", "residual")
+    if family not in FAMILIES:
+        raise ValueError(f"family {family!r} is not one of {', '.join(FAMILIES)}")
+    known = [field.name for field in fields(FAMILIES[family])]
+    if odd := [name for name in given if name not in known]:
+        raise ValueError(f"{odd[0]}: {unknown(odd[0], known)}")
+    if isinstance(heads := given.get("heads"), list):
+        given["heads"] = tuple(cast("list[Any]", heads))
+    return FAMILIES[family](**given)
+
+
+class TargetSettings(Settings):
+    """How visits and evaluations become training targets; arguments of `Dataset`."""
+
+    temperature: Annotated[float, Field(ge=0)] = TEMPERATURE
+    """T in the weight of a move in hcpe3 and avg, visits^(1/T); 0 takes the move with the most visits."""
+    eval_scale: Annotated[float | str, AfterValidator(_scale)] = EVAL_SCALE
+    """Centipawns in the win probability 1 / (1 + exp(-evaluation / scale)); "fit" fits them to the results of each
+    file. avg files hold win probabilities and ignore it."""
+    layer: str | None = None
+    """Layer (fukayomi reanalyze) that has the targets of hcpe3 files, where there is one; test files keep their
+    own."""
+    n_step: Annotated[int, Field(ge=0)] = 0
+    """In hcpe3, plies between a position and the later evaluation that is its value target, seen from the position's
+    side to move; where the game ends before that, its result. 0: the position's own evaluation. Test files keep their
+    own."""
+    weights: bool = True
+    """Multiply the losses of each position of games.hcpe3 by its weight in games.weights.npy, if that is there
+    (fukayomi selfplay, fukayomi reanalyze); test files have no weights."""
+
+
+class RunSettings(Settings):
+    """Arguments of `train` that do not determine the weights, and the networks that help."""
+
+    initial: Annotated[str | None, FromFile(network_in_folder)] = None
+    """Network from whose weights training begins, and whose shape it has; with a larger network it grows, and plays the
+    same at first. A checkpoint, .safetensors, dlshogi's .npz or .pth, .sparse, or an .onnx file of fukayomi export;
+    embedded is the embedded residual network."""
+    teacher: Annotated[str | None, FromFile(network_in_folder)] = None
+    """Network whose policy and value are mixed into the targets, with the share --teacher-weight; it is evaluated for
+    every batch. A checkpoint, .safetensors, dlshogi's .npz or .pth, or .onnx or .sparse, which compute on the CPU;
+    embedded is the embedded residual network."""
+    device: str = "auto"
+    """Where to compute: cpu, cuda, cuda:1, or auto, which is cuda if there is one."""
+    threads: PositiveInt | None = None
+    """CPU threads; None: the fastest of one, half and all, measured at the start."""
+    eval_interval: PositiveInt = EVAL_INTERVAL
+    """Steps between two evaluations."""
+    checkpoint_interval: PositiveInt = CHECKPOINT_INTERVAL
+    """Steps between two checkpoints."""
+    test_positions: PositiveInt = TEST_POSITIONS
+    """Test positions of an evaluation before the last one."""
+
+
+class LearningSettings(Settings):
+    """The tables that runs of `train` and learning runs have. Sparse networks have the preset "sparse" unasked."""
+
+    network: Annotated[AnyConfig, PlainValidator(_network)] = NetworkConfig()
+    """Shape of the network, of either family."""
+    training: TrainingSettings = TrainingSettings()
+    """What determines the weights."""
+    targets: TargetSettings = TargetSettings()
+    """How the data becomes targets."""
+
+    @classmethod
+    def over(cls, below: Mapping[str, Any], layer: Mapping[str, Any]) -> dict[str, Any]:
+        """As `Settings.over`. A preset or a network that a layer names wins over the layers before it, and the layer's
+        other settings win over the preset. Where a layer changes the family of the network, what earlier ones say of
+        the optimiser is forgotten.
+        """
+        network, training = (_table(layer, name) for name in ("network", "training"))
+        if (preset := training.pop("preset", None)) is not None:
+            if not isinstance(preset, str) or preset not in PRESETS:
+                raise cls.ERROR(f"training.preset: {preset!r} is not one of {', '.join(PRESETS)}")
+            named = {"training": _with_one_end(PRESETS[preset]), "targets": PRESET_TARGETS.get(preset, {})}
+            below = merged(below, named)
+        if (name := network.pop("name", None)) is not None:
+            if not isinstance(name, str):
+                raise cls.ERROR(f'network.name: {name!r} is not a name, such as "resnet10_swish"')
+            network = {"family": "residual", **config_from_name(name).as_dict(), **network}
+        before = _table(below, "network").get("family")
+        if network.get("family", before) != before:
+            if before is not None:  # what suits another family says nothing of this one
+                kept = {key: value for key, value in below["training"].items() if key not in PRESETS["sparse"]}
+                below = {**below, "training": kept}
+            below = {**below, "network": {}}
+        changed = {"network": network, "training": _with_one_end(training)}
+        changed = {name: table for name, table in changed.items() if isinstance(layer.get(name), Mapping)}
+        return merged(below, {**layer, **changed})
+
+    @model_validator(mode="before")
+    @classmethod
+    def _suit_family(cls, values: Any) -> Any:
+        if _table(values, "network").get("family") == FAMILY:
+            return {**values, "training": {**PRESETS["sparse"], **_table(values, "training")}}
+        return values
+
+    @field_serializer("network")
+    def _network_table(self, network: AnyConfig) -> dict[str, Any]:
+        return network.as_dict()
+
+
+class RunConfiguration(LearningSettings):
     """All of a training run but its folder."""
 
-    train: tuple[str, ...]
+    ERROR: ClassVar = TrainingError
+
+    train: Annotated[tuple[str, ...], BeforeValidator(_listed), FromFile(in_folder)] = ()
     """Training files, with weights as in ``games.hcpe3*2``."""
-    test: tuple[str, ...] = ()
+    test: Annotated[tuple[str, ...], BeforeValidator(_listed), FromFile(in_folder)] = ()
     """Test files."""
-    network: AnyConfig = field(default_factory=NetworkConfig)
-    """Shape of the network."""
-    training: TrainingSettings = field(default_factory=TrainingSettings)
-    """What determines the weights."""
-    targets: TargetSettings = field(default_factory=TargetSettings)
-    """How the data becomes targets."""
-    run: RunSettings = field(default_factory=RunSettings)
+    run: RunSettings = RunSettings()
     """Everything else."""
+
+    @model_validator(mode="after")
+    def _has_files(self) -> Self:
+        if not self.train:
+            raise ValueError("no training files are given")
+        return self
 
     def open(self, files: Sequence[str], listener: Listener = SILENT, *, as_test: bool = False) -> Dataset:
         """Open training or test files.
@@ -129,115 +217,26 @@ class RunConfiguration:
         return next((name for name in names if any("\ud800" <= letter <= "\udfff" for letter in name)), None)
 
     def text(self) -> str:
-        """The configuration as TOML, without what is not set; `read_configuration` reads it."""
-        tables = {name: _set(asdict(getattr(self, name))) for name in TABLES}
-        if isinstance(self.network, SparseConfig):
-            tables["network"] = self.network.as_dict()
-        return tomli_w.dumps({"train": list(self.train), "test": list(self.test), **tables})
-
-
-TABLES: dict[str, type[Any]] = {
-    "network": NetworkConfig, "training": TrainingSettings, "targets": TargetSettings, "run": RunSettings,
-}  # fmt: skip
-"""The tables of a file, and what they set; `network` of a residual network."""
-RESIDUAL = "residual"
-"""Family of the networks whose shape is a `NetworkConfig`."""
-
-
-def read_configuration(path: Path) -> dict[str, Any]:
-    """The plain values of a TOML file; paths in it are relative to its folder.
-
-    Raises:
-        TrainingError: The file cannot be read, or is not valid TOML.
-    """
-    try:
-        found = read_toml(path)
-    except OSError as error:
-        raise TrainingError(f"cannot read the settings in {path}: {error.strerror}") from error
-    except ValueError as error:  # not UTF-8, or not TOML
-        raise TrainingError(f"{path}: {error}") from error
-    for name in ("train", "test"):
-        if isinstance(files := found.get(name, []), str):
-            files = [files]
-        if not isinstance(files, list) or not all(isinstance(file, str) for file in cast("list[Any]", files)):
-            raise TrainingError(f'{path}: {name} is a list of files, as {name} = ["games.hcpe"]')
-        found[name] = [str(path.parent.absolute() / file) for file in cast("list[str]", files)]
-    run: Any = found.get("run")
-    if isinstance(run, dict):
-        for name in NETWORK_FILES:
-            if isinstance(file := cast("dict[str, Any]", run).get(name), str) and not is_network_name(file):
-                run[name] = str(path.parent.absolute() / file)
-    return found
-
-
-def build_configuration(*layers: Mapping[str, Any]) -> RunConfiguration:
-    """Check plain values and build a configuration; later layers win over earlier ones.
-
-    Args:
-        layers: Values as in a file: "train", "test", and tables. A preset or a network that a layer names wins over
-            the layers before it, and the layer's other settings win over the preset. Where a layer changes the
-            family of the network, what earlier ones say of the optimiser is forgotten.
-
-    Raises:
-        TrainingError: A setting is unknown, of the wrong type, or out of range.
-        NetworkConfigError: The network cannot be built.
-    """
-    merged: dict[str, dict[str, Any]] = {name: {} for name in TABLES}
-    family: str | None = None
-    files: dict[str, Sequence[str]] = {}
-    for layer in layers:
-        if unknown := sorted(set(layer) - {"train", "test", *TABLES}):
-            raise TrainingError(f"{unknown[0]}: unknown; a run has train, test, {', '.join(TABLES)}")
-        files |= {name: layer[name] for name in ("train", "test") if layer.get(name)}
-        for name in TABLES:
-            table = layer.get(name, {})
-            if not isinstance(table, Mapping):
-                raise TrainingError(f"{name} is a table: [{name}]")
-            for settings in _with_preset(name, cast("Mapping[str, Any]", table), layer):
-                # Of steps and epochs, the one that is set takes the place of the other.
-                for one, other in (("steps", "epochs"), ("epochs", "steps")):
-                    if one in settings and other not in settings:
-                        merged[name].pop(other, None)
-                if name == "network" and (given := settings.pop("family", family)) != family:
-                    if family is not None:  # what suits another family says nothing of this one
-                        for setting in PRESETS["sparse"]:
-                            merged["training"].pop(setting, None)
-                    family, merged[name] = given, {}
-                merged[name] |= settings
-    if family not in (None, FAMILY, RESIDUAL):
-        raise TrainingError(f"network, family: {family!r} is neither {FAMILY!r} nor {RESIDUAL!r}")
-    kinds: dict[str, type[Any]] = TABLES
-    if family == FAMILY:
-        kinds = TABLES | {"network": SparseConfig}
-        merged["training"] = PRESETS["sparse"] | merged["training"]
-    if not files.get("train"):
-        raise TrainingError("no training files are given")
-    parts: dict[str, Any] = {name: kind(**_checked(name, kind, merged[name])) for name, kind in kinds.items()}
-    configuration = RunConfiguration(tuple(files["train"]), tuple(files.get("test", ())), **parts)
-    scale = configuration.targets.eval_scale
-    if isinstance(scale, str) and scale != "fit":
-        raise TrainingError(f"targets, eval_scale: {scale!r} is neither a number of centipawns nor 'fit'")
-    return configuration
+        """The configuration as TOML, without what is not set; `read` reads it."""
+        return toml_text(plain(self))
 
 
 def resolved(
     network: AnyConfig, training: TrainingSettings, data: Dataset, test: Dataset | None, run: RunSettings
 ) -> RunConfiguration:
     """The configuration of a run, from what it was started with; paths are absolute."""
+    files = zip(data.paths, data.weights, strict=True)
     return RunConfiguration(
-        tuple(with_weight(str(path.absolute()), weight) for path, weight in zip(data.paths, data.weights, strict=True)),
-        tuple(str(path.absolute()) for path in (test.paths if test else ())),
-        network,
-        training,
-        TargetSettings(
-            data.temperature,
-            "fit" if data.eval_scale is None else data.eval_scale,
-            data.layer,
-            data.n_step,
-            data.position_weights,
+        train=tuple(with_weight(str(path.absolute()), weight) for path, weight in files),
+        test=tuple(str(path.absolute()) for path in (test.paths if test else ())),
+        network=network,
+        training=training,
+        targets=TargetSettings(
+            temperature=data.temperature, eval_scale="fit" if data.eval_scale is None else data.eval_scale,
+            layer=data.layer, n_step=data.n_step, weights=data.position_weights,
         ),
-        replace(run, **{name: _full(file) for name in NETWORK_FILES if (file := getattr(run, name))}),
-    )
+        run=run.changed(**{name: _full(file) for name in NETWORK_FILES if (file := getattr(run, name))}),
+    )  # fmt: skip
 
 
 def _full(network: str) -> str:
@@ -275,39 +274,13 @@ def with_weight(name: str, weight: float) -> str:
     return name if weight == 1 else f"{name}*{str(weight).removesuffix('.0')}"
 
 
-def _with_preset(name: str, table: Mapping[str, Any], layer: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The settings that a preset or the name of a network stands for, and the table's own."""
-    settings = dict(table)
-    if name == "targets":
-        training: Any = layer.get("training", {})
-        return [PRESET_TARGETS.get(training.get("preset"), {}), settings]
-    if name == "network" and (network := settings.pop("name", None)) is not None:
-        if not isinstance(network, str):
-            raise TrainingError(f'network, name: {network!r} is not a name, such as "resnet10_swish"')
-        config = config_from_name(network)
-        return [asdict(config) | {"family": FAMILY if isinstance(config, SparseConfig) else RESIDUAL}, settings]
-    if name == "training" and (preset := settings.pop("preset", None)) is not None:
-        if not isinstance(preset, str) or preset not in PRESETS:
-            raise TrainingError(f"training, preset: {preset!r} is not one of {', '.join(PRESETS)}")
-        return [PRESETS[preset], settings]
-    return [settings]
+def _with_one_end(training: Mapping[str, Any]) -> dict[str, Any]:
+    """Of steps and epochs, the one that is set takes the place of the other in earlier layers."""
+    ends = {name: None for name in ("steps", "epochs") if not {"steps", "epochs"}.isdisjoint(training)}
+    return {**ends, **training}
 
 
-def _checked(table: str, kind: type[Any], values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of a table, each of its field's type."""
-    hints = get_type_hints(kind)
-    names = [field.name for field in fields(kind)]
-    found: dict[str, Any] = {}
-    for name, value in values.items():
-        if name not in names:
-            raise TrainingError(f"{table}, {name}: unknown setting; there are {', '.join(names)}")
-        try:
-            given = tuple(cast("list[Any]", value)) if isinstance(value, list) else value  # TOML has no tuples
-            found[name] = TypeAdapter[Any](hints[name]).validate_python(given, strict=True)
-        except ValidationError as error:
-            raise TrainingError(f"{table}, {name}: {error.errors()[0]['msg']}, not {value!r}") from error
-    return found
-
-
-def _set(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if value is not None}
+def _table(values: Any, name: str) -> dict[str, Any]:
+    """A table of plain values; empty if there is none."""
+    table: Any = cast("Mapping[str, Any]", values).get(name) if isinstance(values, Mapping) else None
+    return dict(cast("Mapping[str, Any]", table)) if isinstance(table, Mapping) else {}

@@ -10,7 +10,6 @@ number of steps follows the schedule of the new number.
 import operator
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -138,10 +137,10 @@ def train(
     with lock(), use_threads(prepared.threads), StopRequest() as stop, guarded, reported(listener, run):
         if processes.is_main:
             setup = RunSettings(
-                _file_of(initial), _file_of(teacher), str(device), prepared.threads, eval_interval, checkpoint_interval,
-                test_positions,
+                initial=_file_of(initial), teacher=_file_of(teacher), device=str(device), threads=prepared.threads,
+                eval_interval=eval_interval, checkpoint_interval=checkpoint_interval, test_positions=test_positions,
             )  # fmt: skip
-            training = replace(settings, steps=steps, epochs=None, amp=prepared.used["amp"])
+            training = settings.changed(steps=steps, epochs=None, amp=prepared.used["amp"])
             folder.write_configuration(resolved(config, training, data, test, setup))
 
         def save() -> None:

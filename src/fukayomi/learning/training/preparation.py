@@ -5,7 +5,7 @@
 from collections.abc import Mapping
 from contextlib import closing
 from copy import deepcopy
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -162,7 +162,7 @@ def make_teacher(
 
 def settings_used(schedule: Schedule, data: Dataset, precision: str) -> dict[str, Any]:
     """What a checkpoint records: settings without "auto" and epochs, and how the data became targets."""
-    used = asdict(schedule.settings) | {"steps": schedule.steps, "amp": precision}
+    used = dict(schedule.settings) | {"steps": schedule.steps, "amp": precision}
     del used["epochs"]
     files = [with_weight(path.name, weight) for path, weight in zip(data.paths, data.weights, strict=True)]
     targets = {
@@ -226,7 +226,7 @@ def choose_threads(
     heads = bool(network.config.heads)
     with closing(training_batches(data, size, seed=schedule.settings.seed, start=0, stop=1, heads=heads)) as batches:
         batch = TensorBatch.of(next(batches), torch.device("cpu"), network)
-    plain = replace(schedule, settings=replace(schedule.settings, compile=False))
+    plain = replace(schedule, settings=schedule.settings.changed(compile=False))
     trainer = Trainer(deepcopy(network), plain, precision)
     seconds = measure_threads(lambda: trainer.update(batch, 0), most)
     count = fastest_threads(seconds)

@@ -20,7 +20,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from fukayomi import __version__
 from fukayomi.engine.evaluators.backends.network_file import NetworkFile, int8_path
 from fukayomi.files.atomic import replace_file
-from fukayomi.files.problems import first_problem
 from fukayomi.loop.families import ONNX, suffix_of
 from fukayomi.loop.fleet.store import Store, StoreError
 from fukayomi.loop.settings import LoopError
@@ -28,6 +27,7 @@ from fukayomi.selfplay.chunk import Sha256
 from fukayomi.selfplay.league import LeagueSettings
 from fukayomi.selfplay.openings import Openings, OpeningSet
 from fukayomi.selfplay.settings import SelfplaySettings
+from fukayomi.settings.problems import first_problem
 
 CURRENT = "current.json"
 TASKS = "tasks"

@@ -16,9 +16,9 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter, Valid
 from fukayomi.data.formats.rows import DataFileError
 from fukayomi.files.disk import raise_if_full
 from fukayomi.files.lock import FolderLock
-from fukayomi.files.problems import first_problem
 from fukayomi.loop.ingest.statistics import ChunkStatistics
 from fukayomi.selfplay.chunk import Count, Name, Part, ResultCounts, Sha256, settings_sha256
+from fukayomi.settings.problems import first_problem
 
 MANIFEST = "manifest.jsonl"
 LOCK = ".manifest.lock"

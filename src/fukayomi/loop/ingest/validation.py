@@ -20,10 +20,10 @@ from fukayomi import _native
 from fukayomi._native import EndReason, SelfplayRules
 from fukayomi.data.formats.hcpe import RESULT_BITS
 from fukayomi.files.inputs import InputFileError
-from fukayomi.files.problems import first_problem
 from fukayomi.loop.ingest.statistics import ChunkStatistics, statistics_of
 from fukayomi.selfplay.chunk import Chunk, ChunkError, ChunkInfo, ResultCounts, read_chunk
 from fukayomi.selfplay.settings import Rule
+from fukayomi.settings.problems import first_problem
 from fukayomi.shogi import DeclarationRule, Position
 from fukayomi.tabular import counted
 

@@ -7,7 +7,8 @@ from functools import partial
 from pathlib import Path
 
 from fukayomi.arena.game.choices import OpeningOrder, Tournament
-from fukayomi.arena.match.configuration import build_settings, check_programs, split_command
+from fukayomi.arena.game.rules import split_command
+from fukayomi.arena.match.configuration import build_settings, check_programs
 from fukayomi.arena.match.match import run_match
 from fukayomi.arena.match.result import MatchResult
 from fukayomi.arena.match.workers import LocalWorkers

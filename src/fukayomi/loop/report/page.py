@@ -17,7 +17,6 @@ from fukayomi.files.atomic import replace_file
 from fukayomi.learning.curves.pictures import PANEL_SIZE, PANELS, THEMES, Colors, Theme, picture, styled
 from fukayomi.learning.curves.readers import CurveError, read_run
 from fukayomi.learning.curves.series import Curve, Key
-from fukayomi.loop.configuration import settings_text
 from fukayomi.loop.folder import RunFolder
 from fukayomi.loop.journal import Journal
 from fukayomi.loop.report.series import read_series
@@ -91,7 +90,7 @@ def write_report(path: Path | str, out: Path | None = None) -> Path:
         status=status,
         reanalyzes=any(row.reanalyzed is not None for row in status.history),
         pictures=pictures,
-        settings=settings_text(folder.saved_settings()),
+        settings=folder.saved_settings().text(),
     )
     target = out or folder.path / PAGE_NAME
     replace_file(target, page.encode())

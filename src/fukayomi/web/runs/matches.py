@@ -169,7 +169,7 @@ def _sprt(state: MatchState) -> dict[str, Any] | None:
         "first": first,
         "second": second,
         "pairs": counts,
-        **asdict(settings),
+        **dict(settings),
         "model": str(settings.model),
         **asdict(result.status),
         "decision": str(result.decision),

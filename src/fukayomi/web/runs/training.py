@@ -6,10 +6,10 @@ from typing import Any, cast
 
 import numpy as np
 
-from fukayomi.files.settings import read_toml
 from fukayomi.learning.curves.readers import EVENT_FILES, CurveError, read_run
 from fukayomi.learning.curves.series import KINDS, MEASURES, SECONDS, Curve, CurveLog
 from fukayomi.learning.listeners.json_lines import LOG_NAME, TIMES_NAME
+from fukayomi.settings.toml import read_toml
 from fukayomi.web.runs.keeping import Stamp, stamp_of
 
 SETTINGS_NAME = "config.toml"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from fukayomi.files.settings import read_toml
+from fukayomi.settings.toml import read_toml
 
 
 @pytest.mark.parametrize("start", [b"", b"\xef\xbb\xbf"])
