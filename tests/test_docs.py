@@ -7,7 +7,8 @@ import pytest
 import typer
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
+FOLDERS = ".", "docs", "docs/measurements", "examples", "studies"
+PAGES = sorted(page for folder in FOLDERS for page in (ROOT / folder).glob("*.md"))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -27,8 +28,8 @@ def test_targets_of_make_exist(page: Path) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_programs_of_the_repository_exist(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
-    named = set(re.findall(r"\b(?:benchmarks|tools|examples|native|tests|src/fukayomi|docs)/[\w./-]*\w", text))
-    assert sorted(name for name in named if not any((base / name).exists() for base in (ROOT, page.parent))) == []
+    named = set(re.findall(r"\b(?:benchmarks|tools|studies|examples|native|tests|src/fukayomi|docs)/[\w./-]*\w", text))
+    assert sorted(name for name in named if not any((base / name).exists() for base in (ROOT, ROOT / "docs"))) == []
 
 
 def test_commands_of_fukayomi_exist() -> None:
@@ -38,3 +39,49 @@ def test_commands_of_fukayomi_exist() -> None:
     for page in PAGES:
         for name in re.findall(r"(?:`|bin/)fukayomi ([a-z][a-z-]*)", page.read_text(encoding="utf-8")):
             assert name in group.commands, f"{page.name} speaks of fukayomi {name}"
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub makes them."""
+    text = re.sub(r"^    .*$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    plain = (re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", line) for line in re.findall(r"^#+ (.*)$", text, re.MULTILINE))
+    return {re.sub(r"[^\w -]", "", line.lower()).strip().replace(" ", "-") for line in plain}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_anchors_lead_to_headings(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    lost = []
+    for target, anchor in re.findall(r"\]\(([^)#:]*)#([^)]*)\)", text):
+        other = page.parent / target if target else page
+        if other.suffix == ".md" and anchor not in anchors(other):
+            lost.append(f"{target}#{anchor}")
+    assert lost == []
+
+
+def test_the_list_of_commands_has_all_of_them() -> None:
+    from command_app import app
+
+    listed = set(re.findall(r"^\| `([a-z][a-z -]*)` \|", (ROOT / "docs/README.md").read_text(encoding="utf-8"), re.M))
+    group = typer.main.get_command(app)
+    names = set(group.commands) | {
+        f"{name} {word}" for name, command in group.commands.items() for word in getattr(command, "commands", ())
+    }
+    assert listed >= names - {"data", "positions"}
+
+
+def test_options_on_the_pages_exist() -> None:
+    from fukayomi.cli.main import make_app
+
+    unknown = []
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8").replace("\\\n", " ")
+        for line in re.findall(r"^    (?:\S*/)?fukayomi ([a-z].*)$", text, re.MULTILINE):
+            words = re.split(r"  #| && | \| |;", line)[0].split()
+            command, rest = typer.main.get_command(make_app(words)), words
+            while rest and rest[0] in getattr(command, "commands", ()):
+                command, rest = command.commands[rest[0]], rest[1:]
+            known = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
+            given = (word.replace("_", "-") for word in rest if re.fullmatch(r"--?[a-zA-Z][\w-]*", word))
+            unknown += [f"{page.name}: {' '.join(words[:2])} {option}" for option in given if option not in known]
+    assert unknown == []

@@ -14,14 +14,12 @@ from places import RECORDS, ROOT
 import fukayomi
 from fukayomi.shogi.formats import read_record, write_kif
 
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-ENGLISH, _, JAPANESE = README.partition("## 日本語")
+ENGLISH = (ROOT / "README.md").read_text(encoding="utf-8")
+JAPANESE = (ROOT / "README.ja.md").read_text(encoding="utf-8")
 SHORT = {
     "--hold-out 50": "--hold-out 2",
-    "--steps 24000": "--steps 2",
-    "--batch 256": "--batch 16",
+    "--config examples/train.toml": "--config examples/train.toml --steps 2 --batch 16",
     "--games 200 --clock byoyomi=1s": "--games 2 --clock nodes=2 --max-plies 20",
-    "perft 5": "perft 2",
     "--preset tiny": "small.toml",
 }
 """What takes hours is replaced; the rest is README's own text."""

@@ -45,7 +45,7 @@ GateMode = Literal["off", "advisory", "binding"]
 Undecided = Literal["score", "accept", "reject"]
 Precision = Literal["fp32", "int16", "int8"]
 OPENINGS = Path(__file__).parent / "matches" / "openings.sfen"
-"""Openings for measuring strength; made by `tools/measuring_openings.py`."""
+"""Openings for measuring strength; made by `tools/generate/measuring_openings.py`."""
 DEVICES_OF = {"int16": ("native",), "int8": ("cpu", "openvino")}
 """Devices that compute in a precision; fp32 is for all."""
 REPRODUCIBLE_DEVICES = ("native", "cpu")

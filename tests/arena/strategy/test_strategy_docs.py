@@ -12,13 +12,13 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def test_the_document_lists_the_definitions_as_they_are() -> None:
-    spec = importlib.util.spec_from_file_location("strategies", ROOT / "tools" / "strategies.py")
+    spec = importlib.util.spec_from_file_location("strategies", ROOT / "tools" / "generate" / "strategies.py")
     assert spec is not None
     assert spec.loader is not None
     tool = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(tool)
     document = (ROOT / "docs" / "strategies.md").read_text(encoding="utf-8")
-    assert document == tool.with_listing(document), "run python tools/strategies.py"
+    assert document == tool.with_listing(document), "run python tools/generate/strategies.py"
 
 
 @pytest.mark.parametrize("example", ["games-engine-openings", "wcsc28-openings"])

@@ -9,7 +9,7 @@ from fukayomi._native import EVAL_SCALE
 MULTIPV = 4
 """Lines that a USI engine is asked for."""
 TEMPERATURE = 0.06
-"""Temperature of the shares of lines, as a difference of win rates. tools/label_ablation.py fits it to an engine."""
+"""Temperature of the shares of lines, as a difference of win rates. studies/label_ablation.py fits it to an engine."""
 WORKERS = 1
 """USI engines at once."""
 

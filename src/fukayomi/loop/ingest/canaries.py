@@ -1,7 +1,7 @@
 """Canaries: chunks as a broken or hostile worker would deliver them, made from honest ones, to try the guards on.
 
 Each kind is made to pass as much of the validation as such a worker could: the sidecar agrees with the games.
-`tools/canaries.py` prints which of them are found, and by what.
+`studies/canaries.py` prints which of them are found, and by what.
 """
 
 from collections.abc import Callable, Mapping

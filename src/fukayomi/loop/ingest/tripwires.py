@@ -7,7 +7,7 @@ odd workers do not make honest ones look odd, as long as most are honest.
 
 All tests of the first round share the alarm rate (Bonferroni): when all workers are alike, the probability that any of
 them is flagged is at most `alarm_rate` each time they are compared, as far as the tests hold at their sample sizes; see
-`tools/canaries.py`.
+`studies/canaries.py`.
 """
 
 from collections import defaultdict
