@@ -85,7 +85,7 @@ class Killing(Cutting):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["folder", "s3"])
+@pytest.mark.parametrize("kind", ["folder", pytest.param("s3", marks=pytest.mark.soak)])
 def test_a_run_learns_from_the_games_of_workers_that_come_late_and_die(
     kind: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
