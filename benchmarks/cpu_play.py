@@ -36,7 +36,7 @@ from fukayomi.engine.evaluators.protocol import Slot
 from fukayomi.engine.evaluators.timing import filled_slot, run_batches
 from fukayomi.engine.network import find_network
 from fukayomi.shogi import Position
-from random_networks import sparse_file, sparse_models
+from random_networks import random_residual, sparse_file, sparse_models
 
 TUNING = 0.1
 """Share of the seconds of a measurement that each setting without a search is tried for."""
@@ -69,17 +69,11 @@ class Counting:
 
 def make_network(folder: Path, blocks: int, channels: int) -> NetworkFile:
     """A network with random parameters, and its int8 file."""
-    import torch
-
     from fukayomi.learning.models import features_of
-    from fukayomi.nn import NetworkConfig, PolicyValueNetwork, export_onnx, quantize_onnx
+    from fukayomi.nn import export_onnx, quantize_onnx
 
-    torch.manual_seed(1)
-    network = PolicyValueNetwork(NetworkConfig(blocks, channels, "relu")).eval()
-    for block in network.residual_blocks():
-        torch.nn.init.constant_(block.norm2.weight, 0.5)  # at first it is 0, and the block computes nothing
     path = folder / f"random-{blocks}x{channels}.onnx"
-    export_onnx(network, path)
+    export_onnx(random_residual(blocks, channels), path)
     int8_path(path).write_bytes(quantize_onnx(path, *features_of(probe_positions())))
     return NetworkFile(path)
 

@@ -16,6 +16,8 @@ minutes do not suffice is left out and named. The seeds' figures are NPS of dlsh
 it.
 """
 
+# pyright: reportUnknownMemberType=false
+
 import argparse
 import json
 import statistics
@@ -33,8 +35,9 @@ from fukayomi.engine.evaluators.probes import probe_positions
 from fukayomi.engine.evaluators.protocol import Slot
 from fukayomi.engine.evaluators.timing import filled_slot, run_batches
 from fukayomi.learning.models import features_of
-from fukayomi.nn import NetworkConfig, PolicyValueNetwork, export_onnx, save_parameters
+from fukayomi.nn import export_onnx, save_parameters
 from fukayomi.shogi import Position
+from random_networks import random_residual
 
 SHAPES = ("10x192", "15x224", "20x256", "30x384", "40x512")
 DEVICES = ("torch-cuda", "cuda", "cpu")
@@ -56,12 +59,9 @@ ROUNDS = 4
 def make_network(shape: str, folder: Path, device: str) -> Path:
     """A file of a network with random parameters."""
     blocks, channels = map(int, shape.split("x"))
-    torch.manual_seed(1)
-    network = PolicyValueNetwork(NetworkConfig(blocks, channels, "relu")).eval()
-    for block in network.residual_blocks():
-        torch.nn.init.constant_(block.norm2.weight, 0.5)  # at first it is 0, and the block computes nothing
+    network = random_residual(blocks, channels)
     with torch.inference_mode():
-        logits, _ = network(*map(torch.from_numpy, features_of(probe_positions())))
+        logits, _ = network(*(torch.from_numpy(planes) for planes in features_of(probe_positions())))
         network.policy.conv.weight *= LOGIT_DEVIATION / float(logits.std())
     path = folder / f"random-{shape}{'.safetensors' if device.startswith('torch') else '.onnx'}"
     (save_parameters if path.suffix == ".safetensors" else export_onnx)(network, path)

@@ -1,9 +1,9 @@
 """Leaves of searches: positions a CPU-second, and what they cost beside the same games without them.
 
     python benchmarks/leaves.py [--json] [--model FILE.onnx] [--device auto] [--positions 60000] [--repeats 3]
-        [--threads 1]
+        [--threads 1] [--nodes 200] [--searched 0]
 
-In turn in every repeat, from the start position with the defaults of `fukayomi leaves`:
+In turn in every repeat, from the start position with the defaults of `fukayomi leaves` (but for nodes and searched):
 
 - `collect_leaves` to a folder: `leaves`, different positions written, and `evaluated`, positions evaluated, each a
   CPU-second;
@@ -27,22 +27,20 @@ from fukayomi.selfplay.pool_threads import PoolThreads, games_at_once, slots_of
 from fukayomi.shogi import Position
 
 
-def measure_leaves(network: Network, positions: int, seed: int) -> tuple[float, float]:
-    """Positions written and evaluated, each a CPU-second."""
+def measure_leaves(network: Network, settings: LeafSettings, positions: int, seed: int) -> tuple[float, float, int]:
+    """Positions written and evaluated, each a CPU-second, and the number of games."""
     with tempfile.TemporaryDirectory() as folder:
         begin = time.process_time()
-        found = collect_leaves(folder, network, positions, seed=seed)
+        found = collect_leaves(folder, network, positions, settings=settings, seed=seed)
         seconds = time.process_time() - begin
         assert sum(path.stat().st_size for path in Path(folder).glob("*.hcpe3")) > 0
-    return found.new / seconds, found.evaluated / seconds
+    return found.new / seconds, found.evaluated / seconds, found.games
 
 
-def measure_games(network: Network, positions: int, seed: int) -> float:
+def measure_games(network: Network, settings: LeafSettings, games: int, seed: int) -> float:
     """Positions evaluated a CPU-second in the games alone."""
-    settings = LeafSettings()
     params = settings.params(seed)
-    params.keep_leaves = False
-    games = -(-positions // settings.most_leaves)
+    params.keep_leaves, params.keep_nodes = False, 0
     pool = SelfplayPool(
         params, network.settings.search_params(), max(slots_of(network), games_at_once(network)),
         shares=slots_of(network),
@@ -67,26 +65,29 @@ def main() -> None:
     parser.add_argument("--positions", type=int, default=60_000, help="positions of a round")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--threads", type=int, default=1, help="CPU threads for a batch")
+    parser.add_argument("--nodes", type=int, default=LeafSettings().nodes, help="nodes of each search")
+    parser.add_argument("--searched", type=int, default=0, help="write positions of the trees with so many visits")
     options = parser.parse_args()
+    settings = LeafSettings(nodes=options.nodes, searched=options.searched)
     rounds: list[tuple[float, float, float]] = []
     with Network(options.model, device=options.device, threads=options.threads) as network:
         for repeat in range(options.repeats):
-            written, evaluated = measure_leaves(network, options.positions, repeat)
-            rounds.append((written, evaluated, measure_games(network, options.positions, repeat)))
+            written, evaluated, games = measure_leaves(network, settings, options.positions, repeat)
+            rounds.append((written, evaluated, measure_games(network, settings, games, repeat)))
         name = str(network)
-    leaves, evaluated, games = (statistics.median(column) for column in zip(*rounds, strict=True))
+    leaves, evaluated, alone = (statistics.median(column) for column in zip(*rounds, strict=True))
     found = {
         "network": name,
         "leaves_per_cpu_s": leaves,
         "evaluated_per_cpu_s": evaluated,
-        "games_evaluated_per_cpu_s": games,
+        "games_evaluated_per_cpu_s": alone,
         "share_of_games": statistics.median(each[1] / each[2] for each in rounds),
         "shares": [each[1] / each[2] for each in rounds],
     }
     if options.json:
         print(json.dumps(found))
         return
-    print(f"{name}\nper CPU-second: {leaves:,.0f} leaves of {evaluated:,.0f} evaluated; games alone {games:,.0f}")
+    print(f"{name}\nper CPU-second: {leaves:,.0f} leaves of {evaluated:,.0f} evaluated; games alone {alone:,.0f}")
     print(f"share of the games alone: {found['share_of_games']:.3f}")
 
 

@@ -1,10 +1,30 @@
-"""Sparse networks with random parameters, for benchmarks: their speed does not depend on them."""
+"""Networks with random parameters, for benchmarks: their speed does not depend on them."""
+
+# pyright: reportUnknownMemberType=false
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fukayomi.engine.evaluators.backends.native_model import SparseModel
 from fukayomi.engine.evaluators.backends.network_file import NetworkFile
 from fukayomi.files.sparse_network import read_sparse_file
+
+if TYPE_CHECKING:
+    from fukayomi.nn import PolicyValueNetwork
+
+
+def random_residual(blocks: int, channels: int) -> "PolicyValueNetwork":
+    """A residual network in evaluation mode."""
+    import torch
+
+    from fukayomi.nn import NetworkConfig, PolicyValueNetwork
+
+    torch.manual_seed(1)
+    network = PolicyValueNetwork(NetworkConfig(blocks, channels, "relu")).eval()
+    for name, parameter in network.named_parameters():
+        if name.endswith("norm2.weight"):
+            torch.nn.init.constant_(parameter, 0.5)  # at first it is 0, and the block computes nothing
+    return network
 
 
 def make_sparse(folder: Path) -> Path:

@@ -38,6 +38,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from fukayomi._native import FinishedGame, Search, SelfplayPool
 from fukayomi.arena.game.time_control import TimeControl
@@ -249,7 +250,8 @@ def hash_figures(given: argparse.Namespace) -> dict[str, object]:
 
 def networks(given: argparse.Namespace, folder: Path) -> Iterator[tuple[str, Network]]:
     """The networks to measure, one at a time, by name."""
-    options = {"device": given.device, "precision": given.precision, "batch_size": given.batch, "cache_mb": 0}
+    options: dict[str, Any] = {"device": given.device, "precision": given.precision}
+    options |= {"batch_size": given.batch, "cache_mb": 0}
     if not given.shapes:
         for model in given.model:
             with Network(model, **options) as network:

@@ -22,6 +22,8 @@ fit into a GPU is halved. A network for which the minutes do not suffice is left
 games are random moves.
 """
 
+# pyright: reportUnknownMemberType=false
+
 import argparse
 import json
 import os
@@ -29,11 +31,11 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager, nullcontext, suppress
 from itertools import cycle
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F  # noqa: N812 - the usual name
@@ -81,7 +83,7 @@ def shape_of(name: str) -> NetworkConfig:
     return NetworkConfig.from_name(name if name[:1].isalpha() else f"resnet{name}_swish")
 
 
-def expected_s(name: str, done: list[dict[str, object]], rounds: int) -> float:
+def expected_s(name: str, done: list[dict[str, Any]], rounds: int) -> float:
     """Seconds that a network will take, by the speed of the last one and its number of parameters."""
     towers = [figures for figures in done if "positions_per_s" in figures]
     if not towers:
@@ -121,7 +123,7 @@ class Clock(NamedTuple):
 
 
 @contextmanager
-def some_cores(count: int) -> Iterator[None]:
+def some_cores(count: int) -> Generator[None]:
     """Let new threads, and this one, run on so many cores."""
     if not hasattr(os, "sched_setaffinity"):
         yield
@@ -150,9 +152,9 @@ def measure_loader(data: Dataset, seconds: float) -> dict[str, object]:
             loss = F.binary_cross_entropy_with_logits(looks(seen).squeeze(1), torch.from_numpy(batch.results))
             loss.backward()
             positions += size
-            spent = Clock.now(cpu).since(start)
-            if spent.wall >= seconds:
+            if Clock.now(cpu).since(start).wall >= seconds:
                 break
+        spent = Clock.now(cpu).since(start)
     return {
         "cores": LOADER_CORES,
         "batch": size,
@@ -327,7 +329,8 @@ class Rounds(TrainingListener):
 
 def measure_sparse(name: str, data: Dataset, *, batch: int, round_s: float, rounds: int) -> dict[str, object]:
     """Positions a CPU-second of `train` with a sparse network, on one thread."""
-    settings = TrainingSettings(**PRESETS["sparse"] | {"steps": MANY_STEPS, "batch": min(batch, len(data))})
+    preset: dict[str, Any] = PRESETS["sparse"] | {"steps": MANY_STEPS, "batch": min(batch, len(data))}
+    settings = TrainingSettings(**preset)
     times = Rounds(round_s, rounds)
     with use_threads(1), tempfile.TemporaryDirectory() as folder, suppress(Enough):
         train(SparseConfig.from_name(name), data, folder, settings=settings, threads=1, listener=times)

@@ -8,6 +8,8 @@
 #include <initializer_list>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace fukayomi {
 
@@ -27,6 +29,15 @@ std::size_t common_rows(const First& first, const Others&... others) {
     };
     (check(others.shape(0)), ...);
     return n;
+}
+
+// A new array that owns the values.
+template <class T, nb::ssize_t... COLUMNS>
+nb::ndarray<T, nb::numpy, nb::shape<-1, COLUMNS...>> owned_array(std::vector<T>&& values) {
+    const std::size_t rows = values.size() / (1 * ... * COLUMNS);
+    auto kept = std::make_unique<std::vector<T>>(std::move(values));
+    nb::capsule owner(kept.get(), [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+    return {kept.release()->data(), {rows, static_cast<std::size_t>(COLUMNS)...}, owner};
 }
 
 // A new array that owns a copy of the values.

@@ -1,17 +1,16 @@
 // Bringing rows of the same position together. The functions take arrays of whole rows as bytes, check their shapes, and
 // release the GIL.
 #include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
 
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "arrays.hpp"
 #include "bindings.hpp"
 #include "dedup/groups.hpp"
 #include "dedup/key_set.hpp"
@@ -37,30 +36,6 @@ RowView rows_of(const RowArray<WIDTH>& array) {
     return {array.data(), array.shape(0), array.shape(1)};
 }
 
-// A capsule that keeps the vector alive for the array that shows its memory.
-template <class T>
-std::pair<T*, nb::capsule> released(std::vector<T>&& values) {
-    auto owned = std::make_unique<std::vector<T>>(std::move(values));
-    T* const data = owned->data();
-    nb::capsule owner(owned.get(), [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-    (void)owned.release();
-    return {data, owner};
-}
-
-template <std::size_t WIDTH>
-OutArray<WIDTH> rows_array(std::vector<std::uint8_t>&& bytes) {
-    const std::size_t rows = bytes.size() / WIDTH;
-    auto [data, owner] = released(std::move(bytes));
-    return OutArray<WIDTH>(data, {rows, WIDTH}, owner);
-}
-
-template <class T>
-OutColumn<T> column_array(std::vector<T>&& values) {
-    const std::size_t count = values.size();
-    auto [data, owner] = released(std::move(values));
-    return OutColumn<T>(data, {count}, owner);
-}
-
 // Runs without the GIL; what does not fit is Python's ValueError.
 template <class Run>
 auto without_gil(Run run) {
@@ -81,7 +56,7 @@ OutColumn<std::uint64_t> key_hashes(const RowArray<-1>& rows, unsigned hash_bits
     if (rows.shape(1) < KEY_BYTES) throw nb::value_error("a row is at least the 32 bytes of its key");
     std::vector<std::uint64_t> hashes(rows.shape(0));
     for (std::size_t row = 0; row < hashes.size(); ++row) hashes[row] = hash_key(rows_of(rows)[row], hash_bits);
-    return column_array(std::move(hashes));
+    return owned_array(std::move(hashes));
 }
 
 std::pair<OutColumn<std::uint32_t>, OutColumn<std::uint64_t>> bucket(const RowArray<-1>& rows, unsigned bucket_bits,
@@ -90,7 +65,7 @@ std::pair<OutColumn<std::uint32_t>, OutColumn<std::uint64_t>> bucket(const RowAr
     check_bits(bucket_bits, 16);
     check_bits(hash_bits, HASH_BITS);
     Buckets found = without_gil([&] { return bucket_rows(rows_of(rows), bucket_bits, hash_bits); });
-    return {column_array(std::move(found.order)), column_array(std::move(found.counts))};
+    return {owned_array(std::move(found.order)), owned_array(std::move(found.counts))};
 }
 
 OutColumn<std::uint64_t> spread(const RowArray<-1>& rows, const Target& out, unsigned bucket_bits,
@@ -99,7 +74,7 @@ OutColumn<std::uint64_t> spread(const RowArray<-1>& rows, const Target& out, uns
     if (out.shape(0) < rows.shape(0) || out.shape(1) != rows.shape(1)) throw nb::value_error("the rows do not fit");
     check_bits(bucket_bits, 16);
     check_bits(hash_bits, HASH_BITS);
-    return column_array(without_gil([&] { return spread_rows(rows_of(rows), bucket_bits, hash_bits, out.data()); }));
+    return owned_array(without_gil([&] { return spread_rows(rows_of(rows), bucket_bits, hash_bits, out.data()); }));
 }
 
 bool possible(const RowArray<RECORD_BYTES>& records) {
@@ -108,21 +83,21 @@ bool possible(const RowArray<RECORD_BYTES>& records) {
 
 OutArray<RECORD_BYTES> first(const RowArray<RECORD_BYTES>& records, bool by_all_fields, unsigned hash_bits) {
     check_bits(hash_bits, HASH_BITS);
-    return rows_array<RECORD_BYTES>(
+    return owned_array<std::uint8_t, RECORD_BYTES>(
         without_gil([&] { return first_records(rows_of(records), by_all_fields, hash_bits); }));
 }
 
 OutArray<SUM_BYTES> sums(const RowArray<RECORD_BYTES>& records, const RowArray<SUM_BYTES>& before,
                          unsigned hash_bits) {
     check_bits(hash_bits, HASH_BITS);
-    return rows_array<SUM_BYTES>(
+    return owned_array<std::uint8_t, SUM_BYTES>(
         without_gil([&] { return sum_records(rows_of(records), rows_of(before), hash_bits); }));
 }
 
 OutArray<RECORD_BYTES> merged(const RowArray<RECORD_BYTES>& records, const RowArray<SUM_BYTES>& before,
                               bool by_mode, unsigned hash_bits) {
     check_bits(hash_bits, HASH_BITS);
-    return rows_array<RECORD_BYTES>(without_gil([&] {
+    return owned_array<std::uint8_t, RECORD_BYTES>(without_gil([&] {
         return merge_records(rows_of(records), rows_of(before), by_mode ? Merge::MODE : Merge::MEAN, hash_bits);
     }));
 }
@@ -135,7 +110,7 @@ std::pair<OutArray<POSITION_BYTES>, OutArray<MOVE_BYTES>> averages(
     const Seen seen{rows_of(records), rows_of(sights), rows_of(candidates), rows_of(positions), rows_of(moves)};
     const Weighing weighing = evenly ? Weighing::EVENLY : Weighing::BY_VISITS;
     Averages found = without_gil([&] { return average_rows(seen, weighing, hash_bits); });
-    return {rows_array<POSITION_BYTES>(std::move(found.positions)), rows_array<MOVE_BYTES>(std::move(found.moves))};
+    return {owned_array<std::uint8_t, POSITION_BYTES>(std::move(found.positions)), owned_array<std::uint8_t, MOVE_BYTES>(std::move(found.moves))};
 }
 
 }  // namespace

@@ -167,8 +167,7 @@ void bind_network(nb::module_& m) {
         .def_prop_ro("bytes", &ResidualNetwork::bytes, "Memory of the weights, in bytes.");
     nb::class_<NetworkRunner, CoreEvaluator>(m, "NetworkRunner",
                               "Runs a network on the batches of one slot, with memory and threads of its own.")
-        .def("__init__", [](NetworkRunner* self, std::shared_ptr<ResidualNetwork> network, std::size_t threads) {
-            if (threads == 0 || threads > 1024) throw nb::value_error("threads must be 1 to 1024");
-            new (self) NetworkRunner(std::move(network), threads);
-        }, "network"_a, "threads"_a, "Args:\n    network: The network.\n    threads: Threads that share the positions of a batch.");
+        .def(nb::init<std::shared_ptr<ResidualNetwork>, std::size_t>(), "network"_a, "threads"_a,
+             "Args:\n    network: The network.\n    threads: Threads that share the positions of a batch, 1 to 1024.\n\n"
+             "Raises:\n    ValueError: There cannot be so many threads.\n    RuntimeError: The system has no more threads.");
 }

@@ -67,7 +67,7 @@ nb::tuple run_stretch(Search& search, Batch& batch, CoreEvaluator& evaluator, Sl
     return nb::make_tuple(done.nodes, done.is_idle, done.is_finite);
 }
 
-nb::bytes labelled_leaves(const Search& search, const Batch& batch, const Rows<const float, MAX_MOVES>& logits,
+nb::bytes labelled_leaves(const Search& search, Batch& batch, const Rows<const float, MAX_MOVES>& logits,
                           const Rows<const float>& values) {
     require_rows(batch.size(), logits, values);
     std::vector<std::uint8_t> bytes;
@@ -286,17 +286,17 @@ void bind_search_class(nb::module_& m) {
             return std::make_unique<Batch>(search, capacity, cache);
         }, "capacity"_a, "cache"_a.none() = nb::none(), nb::keep_alive<0, 1>(), nb::keep_alive<0, 3>(),
              "A batch for up to `capacity` leaves.\n\n"
-             "Args:\n    capacity: Maximum number of leaves.\n"
+             "Args:\n    capacity: Maximum number of leaves, 1 to 65536.\n"
              "    cache: Evaluations by the network that the batch goes to. Leaves found there need no row; what apply is given\n"
-             "        is added. None: no cache.")
+             "        is added. None: no cache.\n\nRaises:\n    ValueError: capacity is out of range.")
         .def("gather", &gather, "batch"_a, "input"_a, "first"_a, "limit"_a, "nodes"_a = nb::none(),
              "Select new leaves and write them into rows of an input.\n\n"
              "Args:\n    batch: An empty batch.\n    input: That of the evaluator.\n    first: The first row to write.\n"
              "    limit: Maximum number of rows, at most those from `first` on and the batch's capacity.\n"
              "    nodes: Maximum number of leaves, those found in the cache (Batch.hits) included; None: no maximum.\n\n"
              "Returns:\n    The number of rows filled. 0 if other batches hold all leaves that could be evaluated now, or if the\n"
-             "    search is stopped, full or decided.\n\nRaises:\n    ValueError: The input or the batch has too few rows.\n"
-             "    RuntimeError: The batch is in use.")
+             "    search is stopped, full or decided.\n\nRaises:\n    ValueError: The input or the batch has too few rows, or the batch\n"
+             "        is of another search.\n    RuntimeError: The batch is in use.")
         .def("apply", &apply, "batch"_a, "logits"_a.noconvert(), "values"_a.noconvert(),
              "Expand the leaves of a batch and back up their values; the batch is empty afterwards.\n\n"
              "Args:\n    logits: float32 [C, 593], of the moves in the order in which they were written.\n"
@@ -315,10 +315,12 @@ void bind_search_class(nb::module_& m) {
              "    seconds: After this time no batch begins; there is always one.\n\n"
              "Returns:\n    The number of leaves searched; whether it ended because there was none, as `gather` says by 0; and False\n"
              "    if a result of the evaluator is not finite, whose batch is cancelled.\n\n"
-             "Raises:\n    ValueError: Memory is too small, or a logit or a value is unusable; the batch is cancelled.")
-        .def("labelled_leaves", &labelled_leaves, "batch"_a, "logits"_a, "values"_a,
+             "Raises:\n    ValueError: Memory is too small, the batch is of another search, or a logit or a value is unusable; the batch is\n"
+             "        cancelled.\n    RuntimeError: The batch is in use.")
+        .def("labelled_leaves", &labelled_leaves, "batch"_a, "logits"_a.noconvert(), "values"_a.noconvert(),
              "The positions of a batch with what the evaluator says of them, before it is applied, as bytes of hcpe3: games of one\n"
-             "move without a result, with the policy as visits and the value as an evaluation.")
+             "move without a result, with the policy as visits and the value as an evaluation. A batch that was cancelled gives\n"
+             "no bytes; positions whose logits or value `apply` would refuse are left out.")
         .def("labelled_nodes", &labelled_nodes, "least_visits"_a,
              "The positions of the tree that have at least so many visits, 2 or more, with what the search says of them, as bytes of\n"
              "hcpe3: games of one move without a result, with the shares of visits as the policy (moves that are proven to lose have\n"

@@ -4,6 +4,8 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -36,6 +38,22 @@ void apply(SelfplayPool& pool, std::size_t share, const Rows<const float, MAX_MO
     pool.apply(share, logits.data(), values.data(), network);
 }
 
+constexpr double MOST_SECONDS = 3600.0;
+
+nb::tuple run_stretch(SelfplayPool& pool, std::size_t share, CoreEvaluator& evaluator, SlotInput& input,
+                      const Rows<float, MAX_MOVES>& logits, const Rows<float>& values, std::size_t limit, int network, double seconds) {
+    if (!(seconds >= 0.0 && seconds <= MOST_SECONDS)) throw nb::value_error("seconds must be 0 to 3600");
+    require_rows_of(input, 0, limit);
+    require_rows(limit, logits, values);
+    const auto time = std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * 1e9));
+    SelfplayPool::Stretched done;
+    {
+        const Unlocked release;
+        done = pool.run(share, evaluator, input, {logits.data(), values.data()}, limit, time, network);
+    }
+    return nb::make_tuple(done.rows, done.is_finite);
+}
+
 void bind_params(nb::module_& m) {
     nb::class_<SelfplayParams> type(m, "SelfplayParams",
         "How games against itself are played; names and defaults are dlshogi's. Setting one to a bad value raises ValueError.\n\n"
@@ -66,7 +84,10 @@ void bind_params(nb::module_& m) {
               "Moves of its own, without those of the opening, after which a game ends without a result, up to 512; 0: no such limit.\n"
               "Unlike max_move it is unknown to the searches.");
     parameter(type, "keep_leaves", &SelfplayParams::keep_leaves,
-              "Whether a game keeps the positions that its searches asked the network about (FinishedGame.leaves).");
+              "Whether a game keeps the positions that its searches asked the network about (FinishedGame.kept).");
+    parameter(type, "keep_nodes", &SelfplayParams::keep_nodes,
+              "Visits from which a game keeps the positions of its trees (FinishedGame.kept), 2 or more; 0: it keeps none. Not with\n"
+              "keep_leaves.");
     parameter(type, "threshold", &SelfplayParams::threshold,
               "A game ends by resignation when |2 p - 1| exceeds it, where p is the win rate of the best move. 1: never.");
     parameter(type, "play_out", &SelfplayParams::play_out, "Share of the games that are played on instead, to check resignations.");
@@ -108,10 +129,11 @@ void bind_games(nb::module_& m) {
         .def_prop_ro("data", [](const FinishedGame& game) {
             return nb::bytes(reinterpret_cast<const char*>(game.data.data()), game.data.size());
         }, "The game as hcpe3.")
-        .def_prop_ro("leaves", [](const FinishedGame& game) {
-            return nb::bytes(reinterpret_cast<const char*>(game.leaves.data()), game.leaves.size());
-        }, "With SelfplayParams.keep_leaves: the positions that its searches asked the network about, in that order, with what it\n"
-           "said of them, as hcpe3 (see Search.labelled_leaves).")
+        .def_prop_ro("kept", [](const FinishedGame& game) {
+            return nb::bytes(reinterpret_cast<const char*>(game.kept.data()), game.kept.size());
+        }, "As hcpe3. With SelfplayParams.keep_leaves the positions that its searches asked the network about, in that order, with\n"
+           "what it said of them (see Search.labelled_leaves). With keep_nodes those of the trees (see Search.labelled_nodes), the\n"
+           "tree of the last search first: of a position that comes twice, the first has more visits where the tree was kept.")
         .def_ro("winner", &FinishedGame::winner, "None for a draw.")
         .def_ro("reason", &FinishedGame::reason, "Why it ended.")
         .def_ro("moves", &FinishedGame::moves, "All moves, those of the opening included.")
@@ -149,8 +171,8 @@ void bind_pool(nb::module_& m) {
              "games"_a, "shares"_a = 1, "cache_mb"_a = 0,
              "Args:\n    params: Copied.\n    search: Parameters of the trees; copied. Each game has a seed of its own.\n"
              "    games: Maximum number of games at once.\n    shares: Number of parts that they are divided into.\n"
-             "    cache_mb: Memory in MiB for what each network has said of positions; 0: none. With keep_leaves each\n"
-             "        game has a cache of its own.\n\n"
+             "    cache_mb: Memory in MiB for what each network has said of positions; 0: none. With keep_leaves or\n"
+             "        keep_nodes each game has a cache of its own.\n\n"
              "Raises:\n    ValueError: A number is out of range.")
         .def("add", [](SelfplayPool& pool, std::uint64_t index, const Position& opening, const SelfplayPlayer& black,
                        const SelfplayPlayer& white) {
@@ -172,6 +194,18 @@ void bind_pool(nb::module_& m) {
              "Raises:\n    ValueError: A logit is not finite or a value is not in 0 to 1; the batch is cancelled.")
         .def("cancel", nb::overload_cast<std::size_t, int>(&SelfplayPool::cancel), "share"_a, "network"_a = 0, unlocked,
              "Give up a gathered batch; its leaves can be gathered again.")
+        .def("run", &run_stretch, "share"_a, "evaluator"_a, "input"_a, "logits"_a.noconvert(), "values"_a.noconvert(), "limit"_a,
+             "network"_a = 0, "seconds"_a = 0.0,
+             nb::sig("def run(self, share: int, evaluator: CoreEvaluator, input: SlotInput, logits: NDArray[numpy.float32], "
+                     "values: NDArray[numpy.float32], limit: int, network: int = 0, seconds: float = 0.0) -> tuple[int, bool]"),
+             "Gather, evaluate and apply batches by an evaluator of the core, one after the other, until there is no leaf.\n\n"
+             "Args:\n    share: Number of the share, from 0.\n    evaluator: It reads the input.\n    input: Memory of the evaluator.\n"
+             "    logits: float32 [C, 593].\n    values: float32 [C].\n    limit: Maximum number of rows of a batch.\n"
+             "    network: Its number.\n    seconds: After this time no batch begins; there is always one.\n\n"
+             "Returns:\n    The number of positions evaluated, and False if a result of the evaluator is not finite, whose batch is\n"
+             "    cancelled.\n\n"
+             "Raises:\n    ValueError: Memory is too small, or a logit or a value is unusable; the batch is cancelled.\n"
+             "    RuntimeError: The last batch of this share and network was not applied.")
         .def("take_waiting", &SelfplayPool::take_waiting, unlocked,
              "The games in which another program has come to move since the last call. `answer` or `restart` each.")
         .def("answer", [](SelfplayPool& pool, std::uint64_t index, std::optional<Move> move, int eval) {

@@ -1,4 +1,5 @@
-// What sparse networks read.
+// What sparse networks read; their layers for training; their inference. Nothing is converted on the way in: what is written to a copy
+// would be lost.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -7,18 +8,22 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include <algorithm>
+#include <array>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "arrays.hpp"
 #include "bindings.hpp"
-#include "encode/evaluator.hpp"
-#include "network/runner.hpp"
 #include "encode/labels.hpp"
 #include "encode/planes.hpp"
-#include "shogi/movegen.hpp"
+#include "network/runner.hpp"
+#include "shogi/illegal.hpp"
 #include "shogi/position.hpp"
-#include "shogi/usi_move.hpp"
 #include "sparse/batch.hpp"
 #include "sparse/features.hpp"
 #include "sparse/file.hpp"
@@ -34,10 +39,11 @@ using namespace fukayomi;
 
 namespace {
 
-using RowsArray = nb::ndarray<std::uint16_t, nb::numpy, nb::shape<-1>>;
+template <class T>
+using Column = nb::ndarray<T, nb::numpy, nb::shape<-1>>;
 using MoveRowsArray = nb::ndarray<std::uint16_t, nb::numpy, nb::shape<-1, MOVE_GROUPS>>;
 
-RowsArray rows_of(const Position& position) {
+Column<std::uint16_t> rows_of(const Position& position) {
     SparseReader reader;
     reader.read(position.board());
     std::array<std::uint16_t, MAX_SPARSE_ROWS> rows;
@@ -45,21 +51,22 @@ RowsArray rows_of(const Position& position) {
     return new_array<std::uint16_t, nb::shape<-1>>(rows.data(), count, {count});
 }
 
-std::pair<RowsArray, MoveRowsArray> moves_of(const Position& position, const std::vector<Move>& moves) {
+std::pair<Column<std::uint16_t>, MoveRowsArray> moves_of(const Position& position, const std::vector<Move>& moves) {
     SparseReader reader;
     reader.read(position.board());
     std::vector<std::uint16_t> labels, rows;
     for (const Move m : moves) {
-        if (!position.board().is_legal(m)) throw nb::value_error(("illegal move " + usi(m)).c_str());
+        require_legal(position.board(), m);
         const MoveFeatures found = reader.move(m);
         labels.push_back(found.label);
         rows.insert(rows.end(), found.rows.begin(), found.rows.end());
     }
-    return {new_array<std::uint16_t, nb::shape<-1>>(labels.data(), labels.size(), {labels.size()}),
-            new_array<std::uint16_t, nb::shape<-1, MOVE_GROUPS>>(rows.data(), rows.size(), {moves.size(), MOVE_GROUPS})};
+    return {owned_array(std::move(labels)), owned_array<std::uint16_t, MOVE_GROUPS>(std::move(rows))};
 }
 
-// Arrays of any library; nothing is converted or copied.
+// An argument that is an array.
+auto array(const char* name) { return nb::arg(name).noconvert(); }
+
 template <class T>
 using Array = nb::ndarray<T, nb::c_contig, nb::device::cpu>;
 
@@ -95,29 +102,33 @@ Bags bags_of(const Array<const std::uint16_t>& rows, const Array<const std::int6
     return bags;
 }
 
-Widths widths_of(const Array<const float>& policy, const Array<const float>& value, std::size_t count) {
-    require(policy.ndim() == 2 && value.ndim() == 2 && policy.shape(0) == count && value.shape(0) == count &&
-                policy.shape(1) % BLOCK == 0 && value.shape(1) % BLOCK == 0, "policy or value have a wrong shape");
-    return {2 * policy.shape(1), 2 * value.shape(1)};
-}
+struct Layer {
+    Bags bags;
+    Widths widths;
+};
 
-// Throws unless parts of the first layer, or their gradients, have the sizes of so many columns.
+// Throws unless parts of the first layer, or their gradients, belong to the rest.
 template <class T>
-void require_parts(const Array<T>& squares, const Array<T>& attacked, const Array<T>& placed, const Array<T>& others,
-                   const Array<T>& bias, std::size_t columns) {
+Layer layer_of(const Array<const std::uint16_t>& rows, const Array<const std::int64_t>& offsets, const Array<T>& squares,
+               const Array<T>& attacked, const Array<T>& placed, const Array<T>& others, const Array<T>& bias,
+               const Array<float>& accumulators, const Array<float>& policy, const Array<float>& value) {
+    const Bags bags = bags_of(rows, offsets, SPARSE_ROWS);
+    require(policy.ndim() == 2 && value.ndim() == 2 && policy.shape(0) == bags.count && value.shape(0) == bags.count &&
+                policy.shape(1) % BLOCK == 0 && value.shape(1) % BLOCK == 0, "policy or value have a wrong shape");
+    const Widths widths{2 * policy.shape(1), 2 * value.shape(1)};
+    const std::size_t columns = widths.columns();
     require(squares.size() == SQUARE_ROWS * columns && attacked.size() == ROW_CONTENTS * ROW_ATTACKS * columns &&
                 placed.size() == ROW_CONTENTS * ROW_SQUARES * columns && others.size() == (SPARSE_ROWS - SQUARE_ROWS) * columns &&
                 bias.size() == columns, "a part of the rows has a wrong shape");
+    require(accumulators.size() == bags.count * columns, "accumulators have a wrong shape");
+    return {bags, widths};
 }
 
 void first_layer_forward(const Array<const std::uint16_t>& rows, const Array<const std::int64_t>& offsets,
                          const Array<const float>& squares, const Array<const float>& attacked, const Array<const float>& placed,
                          const Array<const float>& others, const Array<const float>& bias, const Array<float>& accumulators,
                          const Array<float>& policy, const Array<float>& value, std::size_t threads) {
-    const Bags bags = bags_of(rows, offsets, SPARSE_ROWS);
-    const Widths widths = widths_of(Array<const float>(policy), Array<const float>(value), bags.count);
-    require_parts(squares, attacked, placed, others, bias, widths.columns());
-    require(accumulators.size() == bags.count * widths.columns(), "accumulators have a wrong shape");
+    const auto [bags, widths] = layer_of(rows, offsets, squares, attacked, placed, others, bias, accumulators, policy, value);
     const Unlocked unlocked;
     first_layer(bags, {squares.data(), attacked.data(), placed.data(), others.data(), bias.data()}, widths,
                 {accumulators.data(), policy.data(), value.data()}, threads);
@@ -127,10 +138,7 @@ void first_layer_gradients(const Array<const std::uint16_t>& rows, const Array<c
                            const Array<float>& accumulators, const Array<float>& policy, const Array<float>& value,
                            const Array<float>& squares, const Array<float>& attacked, const Array<float>& placed,
                            const Array<float>& others, const Array<float>& bias, std::size_t threads) {
-    const Bags bags = bags_of(rows, offsets, SPARSE_ROWS);
-    const Widths widths = widths_of(Array<const float>(policy), Array<const float>(value), bags.count);
-    require_parts(squares, attacked, placed, others, bias, widths.columns());
-    require(accumulators.size() == bags.count * widths.columns(), "accumulators have a wrong shape");
+    const auto [bags, widths] = layer_of(rows, offsets, squares, attacked, placed, others, bias, accumulators, policy, value);
     const Unlocked unlocked;
     first_layer_backward(bags, widths, {accumulators.data(), policy.data(), value.data()},
                          {squares.data(), attacked.data(), placed.data(), others.data(), bias.data()}, threads);
@@ -152,10 +160,10 @@ void sum_weights_gradients(const Array<const std::uint16_t>& rows, const Array<c
     sum_weights_backward(bags, gradients.data(), weight_gradients.size(), weight_gradients.data());
 }
 
-nb::ndarray<float, nb::numpy, nb::shape<-1>> recycled_floats(std::size_t count) {
+Column<float> recycled_floats(std::size_t count) {
     auto memory = std::make_unique<Recycled>(count);
     nb::capsule owner(memory.get(), [](void* p) noexcept { delete static_cast<Recycled*>(p); });
-    return nb::ndarray<float, nb::numpy, nb::shape<-1>>(memory.release()->data(), {count}, owner);
+    return {memory.release()->data(), {count}, owner};
 }
 
 MoveBags move_bags_of(const Array<const std::uint16_t>& labels, const Array<const std::uint16_t>& groups,
@@ -208,48 +216,42 @@ void move_logits_gradients(const Array<const std::uint16_t>& labels, const Array
     move_logits_backward(moves, tables, hidden.data(), gradients.data(), out, hidden_gradients.data(), threads);
 }
 
-template <class T, class Shape>
-nb::ndarray<T, nb::numpy, Shape> array_of(std::vector<T>&& values, std::initializer_list<std::size_t> shape) {
-    auto kept = std::make_unique<std::vector<T>>(std::move(values));
-    nb::capsule owner(kept.get(), [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-    return nb::ndarray<T, nb::numpy, Shape>(kept.release()->data(), shape, owner);
+using Positions = std::tuple<Column<std::uint16_t>, Column<std::int64_t>, Column<std::uint16_t>, MoveRowsArray, Column<std::int64_t>,
+                             Column<float>>;
+
+Positions positions_of(SparseBatch& batch) {
+    return {owned_array(std::move(batch.rows)),         owned_array(std::move(batch.row_offsets)),
+            owned_array(std::move(batch.labels)),       owned_array<std::uint16_t, MOVE_GROUPS>(std::move(batch.groups)),
+            owned_array(std::move(batch.move_offsets)), owned_array(std::move(batch.policy))};
 }
 
-using OffsetsArray = nb::ndarray<std::int64_t, nb::numpy, nb::shape<-1>>;
-using PolicyArray = nb::ndarray<float, nb::numpy, nb::shape<-1>>;
+using TaughtPositions = decltype(std::tuple_cat(std::declval<Positions>(), std::tuple<Column<std::int32_t>, Column<std::int64_t>>()));
 
-std::tuple<RowsArray, OffsetsArray, RowsArray, MoveRowsArray, OffsetsArray, PolicyArray, nb::ndarray<std::int32_t, nb::numpy, nb::shape<-1>>,
-           OffsetsArray>
-sparse_planes_batch(const Rows<const std::uint8_t, PACKED1_BYTES>& planes1, const Rows<const std::uint8_t, PACKED2_BYTES>& planes2,
-                    const Array<const std::uint16_t>& labels, const Array<const std::int32_t>& places,
-                    const Array<const float>& weights, std::size_t threads) {
+TaughtPositions sparse_planes_batch(const Rows<const std::uint8_t, PACKED1_BYTES>& planes1,
+                                    const Rows<const std::uint8_t, PACKED2_BYTES>& planes2, const Array<const std::uint16_t>& labels,
+                                    const Array<const std::int32_t>& places, const Array<const float>& weights, std::size_t threads) {
     const std::size_t count = common_rows(planes1, planes2);
     require(labels.size() == count && weights.size() == places.size(), "labels, places or weights have a wrong shape");
+    require(count <= std::numeric_limits<std::int32_t>::max() / POLICY_LABELS, "there are too many positions for places of 32 bits");
     for (std::size_t n = 0; n < count; ++n)
         require(labels.data()[n] < POLICY_LABELS || labels.data()[n] == NO_POLICY_LABEL, "a label is beyond the last");
-    const std::int32_t* const place = places.data();
-    require(std::is_sorted(place, place + places.size(), [](std::int32_t a, std::int32_t b) { return a / POLICY_LABELS < b / POLICY_LABELS; }),
-            "places do not ascend by position");
+    std::int32_t position = 0;
+    for (std::size_t c = 0; c < places.size(); ++c) {
+        const std::int32_t place = places.data()[c], of = place / POLICY_LABELS;
+        require(place >= 0 && of >= position && static_cast<std::size_t>(of) < count, "places do not ascend by position, up to the last one");
+        position = of;
+    }
     SparseBatch batch;
     {
         const Unlocked unlocked;
         batch = read_sparse_planes({{planes1.data(), planes1.size()}, {planes2.data(), planes2.size()}, {labels.data(), count},
-                                    {place, places.size()}, {weights.data(), weights.size()}}, threads);
+                                    {places.data(), places.size()}, {weights.data(), weights.size()}}, threads);
     }
-    const std::size_t rows = batch.rows.size(), total = batch.labels.size();
-    return {array_of<std::uint16_t, nb::shape<-1>>(std::move(batch.rows), {rows}),
-            array_of<std::int64_t, nb::shape<-1>>(std::move(batch.row_offsets), {count + 1}),
-            array_of<std::uint16_t, nb::shape<-1>>(std::move(batch.labels), {total}),
-            array_of<std::uint16_t, nb::shape<-1, MOVE_GROUPS>>(std::move(batch.groups), {total, MOVE_GROUPS}),
-            array_of<std::int64_t, nb::shape<-1>>(std::move(batch.move_offsets), {count + 1}),
-            array_of<float, nb::shape<-1>>(std::move(batch.policy), {total}),
-            array_of<std::int32_t, nb::shape<-1>>(std::move(batch.places), {total}),
-            array_of<std::int64_t, nb::shape<-1>>(std::move(batch.played), {count})};
+    return std::tuple_cat(positions_of(batch), std::tuple(owned_array(std::move(batch.places)), owned_array(std::move(batch.played))));
 }
 
-std::tuple<RowsArray, OffsetsArray, RowsArray, MoveRowsArray, OffsetsArray, PolicyArray> sparse_batch(
-    const Rows<const std::uint8_t, HCP_BYTES>& hcps, const Array<const std::int64_t>& offsets,
-    const Array<const std::uint16_t>& moves, const Array<const std::uint16_t>& visits, std::size_t threads) {
+Positions sparse_batch(const Rows<const std::uint8_t, HCP_BYTES>& hcps, const Array<const std::int64_t>& offsets,
+                       const Array<const std::uint16_t>& moves, const Array<const std::uint16_t>& visits, std::size_t threads) {
     const std::size_t count = hcps.shape(0);
     require(checked_count(offsets, moves.size()) == count && visits.size() == moves.size(), "offsets, moves or visits have a wrong shape");
     SparseBatch batch;
@@ -258,13 +260,7 @@ std::tuple<RowsArray, OffsetsArray, RowsArray, MoveRowsArray, OffsetsArray, Poli
         batch = read_sparse_batch({{hcps.data(), hcps.size()}, {offsets.data(), count + 1}, {moves.data(), moves.size()},
                                    {visits.data(), visits.size()}}, threads);
     }
-    const std::size_t rows = batch.rows.size(), total = batch.labels.size();
-    return {array_of<std::uint16_t, nb::shape<-1>>(std::move(batch.rows), {rows}),
-            array_of<std::int64_t, nb::shape<-1>>(std::move(batch.row_offsets), {count + 1}),
-            array_of<std::uint16_t, nb::shape<-1>>(std::move(batch.labels), {total}),
-            array_of<std::uint16_t, nb::shape<-1, MOVE_GROUPS>>(std::move(batch.groups), {total, MOVE_GROUPS}),
-            array_of<std::int64_t, nb::shape<-1>>(std::move(batch.move_offsets), {count + 1}),
-            array_of<float, nb::shape<-1>>(std::move(batch.policy), {total})};
+    return positions_of(batch);
 }
 
 std::vector<std::string> instructions() {
@@ -280,11 +276,11 @@ const SparseKernels& kernels_named(const std::optional<std::string>& name) {
     throw nb::value_error(("this processor has no " + *name).c_str());
 }
 
-std::vector<std::uint16_t> kept_rows() {
+Column<std::uint16_t> kept_rows() {
     std::vector<std::uint16_t> rows;
     for (std::size_t row = 0; row < SPARSE_ROWS; ++row)
         if (is_kept(row)) rows.push_back(static_cast<std::uint16_t>(row));
-    return rows;
+    return owned_array(std::move(rows));
 }
 
 using FileBytes = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
@@ -311,9 +307,9 @@ void bind_sparse(nb::module_& m) {
           "Returns:\n"
           "    Labels, uint16 [M], each below `SPARSE_LABELS`; and the rows of the eight groups, uint16 [M, 8], each below\n"
           "    `MOVE_ROWS`.\n\n"
-          "Raises:\n    ValueError: A move is not legal.");
-    m.def("first_layer", &first_layer_forward, "rows"_a, "offsets"_a, "squares"_a, "attacked"_a, "placed"_a, "others"_a, "bias"_a,
-          "accumulators"_a, "policy"_a, "value"_a, "threads"_a,
+          "Raises:\n    IllegalMoveError: A move is not legal.");
+    m.def("first_layer", &first_layer_forward, array("rows"), array("offsets"), array("squares"), array("attacked"), array("placed"),
+          array("others"), array("bias"), array("accumulators"), array("policy"), array("value"), "threads"_a,
           "Write for each position the bias and the sum of its rows, clipped to 0 to 1, and the products of their halves.\n\n"
           "Args:\n"
           "    rows: Rows of all positions: uint16 [K].\n"
@@ -328,18 +324,18 @@ void bind_sparse(nb::module_& m) {
           "    value: Likewise of the value: float32 [N, V / 2], output. P + V = C.\n"
           "    threads: CPU threads; the result does not depend on them.\n\n"
           "Raises:\n    ValueError: A shape is wrong, or a row is beyond the table.");
-    m.def("first_layer_backward", &first_layer_gradients, "rows"_a, "offsets"_a, "accumulators"_a, "policy"_a, "value"_a, "squares"_a,
-          "attacked"_a, "placed"_a, "others"_a, "bias"_a, "threads"_a,
+    m.def("first_layer_backward", &first_layer_gradients, array("rows"), array("offsets"), array("accumulators"), array("policy"),
+          array("value"), array("squares"), array("attacked"), array("placed"), array("others"), array("bias"), "threads"_a,
           "Write the gradients of the parts and the bias of `first_layer` from those of `policy` and `value`.");
-    m.def("sum_weights", &sum_weights_forward, "rows"_a, "offsets"_a, "weights"_a, "out"_a,
+    m.def("sum_weights", &sum_weights_forward, array("rows"), array("offsets"), array("weights"), array("out"),
           "Write for each position the sum of the weights, [rows], of its rows: float32 [N].\n\n"
           "Raises:\n    ValueError: A shape is wrong, or a row has no weight.");
-    m.def("sum_weights_backward", &sum_weights_gradients, "rows"_a, "offsets"_a, "gradients"_a, "weight_gradients"_a,
+    m.def("sum_weights_backward", &sum_weights_gradients, array("rows"), array("offsets"), array("gradients"), array("weight_gradients"),
           "Write the gradients of the weights of `sum_weights` from those of the sums.");
     m.def("recycled_floats", &recycled_floats, "count"_a,
           "Uninitialised float32 [count], in memory that such an array had before, if there is some: no page of it is new.");
-    m.def("move_logits", &move_logits_forward, "labels"_a, "groups"_a, "offsets"_a, "label_table"_a, "label_bias"_a, "group_table"_a,
-          "group_bias"_a, "hidden"_a, "logits"_a, "threads"_a,
+    m.def("move_logits", &move_logits_forward, array("labels"), array("groups"), array("offsets"), array("label_table"),
+          array("label_bias"), array("group_table"), array("group_bias"), array("hidden"), array("logits"), "threads"_a,
           "Write the logits of moves.\n\n"
           "Args:\n"
           "    labels: uint16 [M].\n"
@@ -353,11 +349,13 @@ void bind_sparse(nb::module_& m) {
           "    logits: float32 [M], output.\n"
           "    threads: CPU threads; the result does not depend on them.\n\n"
           "Raises:\n    ValueError: A shape is wrong, or a row is beyond its table.");
-    m.def("move_logits_backward", &move_logits_gradients, "labels"_a, "groups"_a, "offsets"_a, "label_table"_a, "label_bias"_a,
-          "group_table"_a, "group_bias"_a, "hidden"_a, "gradients"_a, "label_table_gradients"_a, "label_bias_gradients"_a,
-          "group_table_gradients"_a, "group_bias_gradients"_a, "hidden_gradients"_a, "threads"_a,
+    m.def("move_logits_backward", &move_logits_gradients, array("labels"), array("groups"), array("offsets"), array("label_table"),
+          array("label_bias"), array("group_table"), array("group_bias"), array("hidden"), array("gradients"),
+          array("label_table_gradients"), array("label_bias_gradients"), array("group_table_gradients"), array("group_bias_gradients"),
+          array("hidden_gradients"), "threads"_a,
           "Add the gradients of `move_logits`, [M], to those of its tables, and write those of `hidden`.");
-    m.def("sparse_planes_batch", &sparse_planes_batch, "planes1"_a, "planes2"_a, "labels"_a, "places"_a, "weights"_a, "threads"_a,
+    m.def("sparse_planes_batch", &sparse_planes_batch, array("planes1"), array("planes2"), array("labels"), array("places"),
+          array("weights"), "threads"_a,
           "What a sparse network reads of packed positions, with their targets of training.\n\n"
           "Args:\n"
           "    planes1: uint8 [N, 628].\n"
@@ -369,8 +367,9 @@ void bind_sparse(nb::module_& m) {
           "Returns:\n"
           "    As `sparse_batch`, with the policy as shares; and for each move n * 2187 + its label, int32 [M], for each position the\n"
           "    number of the move played, -1 if there is none, int64 [N]. What the search leaves out counts for its promotion.\n\n"
-          "Raises:\n    PackedError: Planes are no position that the rules allow.");
-    m.def("sparse_batch", &sparse_batch, "hcps"_a, "offsets"_a, "moves"_a, "visits"_a, "threads"_a,
+          "Raises:\n    InvalidPackedError: Planes are no position that the rules allow; the message has its number.\n"
+          "    ValueError: A shape, a label or a place is wrong.");
+    m.def("sparse_batch", &sparse_batch, array("hcps"), array("offsets"), array("moves"), array("visits"), "threads"_a,
           "What a sparse network reads of positions, and the shares of their candidates' visits.\n\n"
           "Args:\n"
           "    hcps: Positions: uint8 [N, 32].\n"
@@ -381,12 +380,14 @@ void bind_sparse(nb::module_& m) {
           "Returns:\n"
           "    Rows of the positions, uint16 [K], and their offsets, int64 [N + 1]; labels, uint16 [M], and group rows, uint16\n"
           "    [M, 8], of the moves that the search tries, and their offsets, int64 [N + 1]; shares of visits, float32 [M].\n\n"
-          "Raises:\n    PackedError: A position is none that the rules allow.");
+          "Raises:\n    InvalidPackedError: A position is none that the rules allow; the message has its number.\n"
+          "    ValueError: A shape or an offset is wrong.");
     m.def("sparse_instructions", &instructions,
           "The vector instructions of this processor that `SparseInferenceNetwork` can use, the fastest last.");
     m.def("sparse_kept_rows", &kept_rows,
-          "The rows of positions that a file of a sparse network has, in order. The others do not occur in games, and count as zeros.");
-    m.def("check_sparse_file", &check_file, "file"_a,
+          "The rows of positions that a file of a sparse network has, in order: uint16 [N]. The others do not occur in games, and\n"
+          "count as zeros.");
+    m.def("check_sparse_file", &check_file, array("file"),
           "The widths that a file of a sparse network has: policy, value, shared, hidden. The hash is not compared.\n\n"
           "Raises:\n    ValueError: It is none, or has numbers that cannot be; the message says what is wrong.");
     nb::class_<SparseInput, SlotInput>(m, "SparseInput", "What a sparse network reads of the positions of a batch.")
@@ -399,7 +400,7 @@ void bind_sparse(nb::module_& m) {
             const SparseKernels& kernels = kernels_named(name);
             const Unlocked unlocked;
             new (self) SparseNetwork({file.data(), file.size()}, kernels);
-        }, "file"_a, "instructions"_a = nb::none(),
+        }, array("file"), "instructions"_a = nb::none(),
              "Args:\n    file: The bytes of a file, uint8 [N]; they are copied. The hash is not compared.\n"
              "    instructions: One of `sparse_instructions`; None: the fastest.\n\n"
              "Raises:\n    ValueError: It is no file of a sparse network, or the processor has no such instructions.")
@@ -408,8 +409,7 @@ void bind_sparse(nb::module_& m) {
         .def_prop_ro("bytes", &SparseNetwork::bytes, "Memory of the weights, in bytes.");
     nb::class_<SparseRunner, CoreEvaluator>(m, "SparseRunner",
                               "Runs a sparse network on the batches of one slot, with memory and threads of its own.")
-        .def("__init__", [](SparseRunner* self, std::shared_ptr<SparseNetwork> network, std::size_t threads) {
-            if (threads == 0 || threads > 1024) throw nb::value_error("threads must be 1 to 1024");
-            new (self) SparseRunner(std::move(network), threads);
-        }, "network"_a, "threads"_a, "Args:\n    network: The network.\n    threads: Threads that share the positions of a batch.");
+        .def(nb::init<std::shared_ptr<SparseNetwork>, std::size_t>(), "network"_a, "threads"_a,
+             "Args:\n    network: The network.\n    threads: Threads that share the positions of a batch, 1 to 1024.\n\n"
+             "Raises:\n    ValueError: There cannot be so many threads.\n    RuntimeError: The system has no more threads.");
 }

@@ -1,6 +1,7 @@
 #include "dedup/key_set.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 
@@ -27,7 +28,10 @@ std::size_t game_bytes(std::span<const std::uint8_t> games, std::size_t at) {
 }  // namespace
 
 // A quarter of the places stays free, so that few are looked at.
-KeySet::KeySet(std::size_t capacity) : capacity_(capacity), places_(capacity + capacity / 3 + 8) {}
+KeySet::KeySet(std::size_t capacity) : capacity_(capacity) {
+    if (capacity > SIZE_MAX / 32) throw std::length_error("a set of positions cannot have " + std::to_string(capacity));
+    places_.resize(capacity + capacity / 3 + 8);
+}
 
 bool KeySet::add(const std::uint8_t* key) {
     const std::uint64_t hash = std::max(hash_key(key), std::uint64_t{1});

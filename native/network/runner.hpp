@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "encode/evaluator.hpp"
+#include "network/threads.hpp"
 
 namespace fukayomi {
 
@@ -19,7 +20,7 @@ namespace fukayomi {
 template <class Network>
 class Runner final : public CoreEvaluator {
   public:
-    // The calling thread works too, so `threads` - 1 are started.
+    // The calling thread works too, so `threads` - 1 are started. Throws as require_threads does.
     Runner(std::shared_ptr<const Network> network, std::size_t threads);
     ~Runner() override;
     Runner(const Runner&) = delete;
@@ -59,6 +60,7 @@ class Runner final : public CoreEvaluator {
 
 template <class Network>
 Runner<Network>::Runner(std::shared_ptr<const Network> network, std::size_t threads) : network_(std::move(network)) {
+    require_threads(threads);
     for (std::size_t n = 0; n < threads; ++n) scratches_.emplace_back(*network_);
     try {
         for (std::size_t n = 1; n < threads; ++n) helpers_.emplace_back([this, n] { help(n); });

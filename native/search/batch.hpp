@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <memory>
+#include <stdexcept>
 #include <vector>
 
 #include "search/leaf.hpp"
@@ -16,7 +17,10 @@ class Search;
 // One thread at a time may use a batch. A batch that is destroyed gives its leaves back to the tree.
 class Batch {
 public:
-    // `cache`: of the evaluator that the batch goes to; none if it is null.
+    static constexpr std::size_t MAX_CAPACITY = 65536;
+
+    // `cache`: of the evaluator that the batch goes to; none if it is null. Throws std::invalid_argument at a capacity of 0 or above
+    // MAX_CAPACITY.
     Batch(Search& search, std::size_t capacity, EvalCache* cache = nullptr);
     ~Batch();
     Batch(const Batch&) = delete;
@@ -29,6 +33,7 @@ public:
 
 private:
     friend class Search;
+    class Use;
 
     Search& search_;
     EvalCache* cache_;
@@ -44,6 +49,22 @@ private:
     std::vector<Path> collisions_;
     std::size_t collision_count_ = 0;
     bool is_registered_ = false;
+};
+
+// Marks a batch as in use. A batch of another search, and two threads with one batch, are mistakes of the caller: throws
+// std::invalid_argument and std::logic_error.
+class Batch::Use {
+public:
+    Use(Batch& batch, const Search& by) : batch_(batch) {
+        if (&batch.search_ != &by) throw std::invalid_argument("the batch is of another search");
+        if (batch.is_busy_.exchange(true)) throw std::logic_error("another thread is using this batch");
+    }
+    ~Use() { batch_.is_busy_.store(false); }
+    Use(const Use&) = delete;
+    Use& operator=(const Use&) = delete;
+
+private:
+    Batch& batch_;
 };
 
 }  // namespace fukayomi

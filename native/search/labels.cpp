@@ -51,10 +51,12 @@ private:
     std::vector<std::uint8_t> bytes_;
 };
 
-std::vector<std::uint8_t> Search::labelled_leaves(const Batch& batch, const float* logits, const float* values) const {
+std::vector<std::uint8_t> Search::labelled_leaves(Batch& batch, const float* logits, const float* values) const {
+    const Batch::Use use(batch, *this);
     std::shared_ptr<const Root> root;
     {
-        const std::lock_guard lock(mutex_);
+        const Lock lock(mutex_);
+        if (!batch.is_registered_) return {};
         root = root_;
     }
     LabelledPositions labelled;
@@ -62,7 +64,7 @@ std::vector<std::uint8_t> Search::labelled_leaves(const Batch& batch, const floa
     std::vector<LabelledPositions::Share> policy;
     for (std::size_t row = 0; row < batch.count_; ++row) {
         const Leaf& leaf = *batch.leaves_[row];
-        if (!make_edges(leaf.edges, logits + row * MAX_MOVES, 1.0F, edges)) continue;
+        if (!make_edges(leaf.edges, logits + row * MAX_MOVES, 1.0F, edges) || !(values[row] >= 0.0F && values[row] <= 1.0F)) continue;
         Board board = root->board;
         for (const Move m : leaf.moves) board.do_move(m);
         policy.clear();
@@ -74,7 +76,7 @@ std::vector<std::uint8_t> Search::labelled_leaves(const Batch& batch, const floa
 
 std::vector<std::uint8_t> Search::labelled_nodes(std::uint32_t least_visits) const {
     LabelledPositions labelled;
-    const Asking asking(*this);
+    const Asking asking(mutex_);
     if (root_ != nullptr) label_below(tree_.root(), root_->board, std::max(least_visits, 2U), labelled);
     return labelled.take();
 }

@@ -181,6 +181,9 @@ void Game::finish(std::optional<Color> winner, GameReason reason) {
     finished_.is_wrong_resignation = resigner_ && winner != ~*resigner_;
     const int opponent = setup_.players[BLACK].teaches == setup_.players[WHITE].teaches ? 0 : setup_.players[BLACK].teaches ? 2 : 1;
     finished_.data = record_.hcpe3(result_byte(winner, reason), static_cast<std::uint8_t>(opponent));
+    for (auto nodes = nodes_.rbegin(); nodes != nodes_.rend(); ++nodes)
+        finished_.kept.insert(finished_.kept.end(), nodes->begin(), nodes->end());
+    nodes_ = {};
     minds_ = {};
 }
 
@@ -259,7 +262,7 @@ void Game::apply(const float* logits, const float* values) {
     std::vector<std::uint8_t> leaves;
     if (params_.keep_leaves) leaves = search.labelled_leaves(mind().batch, logits, values);
     search.apply(mind().batch, logits, values);  // throws at output that is unusable, and the batch comes again
-    finished_.leaves.insert(finished_.leaves.end(), leaves.begin(), leaves.end());
+    finished_.kept.insert(finished_.kept.end(), leaves.begin(), leaves.end());
 }
 
 void Game::cancel() { mind().search.cancel(mind().batch); }
@@ -272,6 +275,7 @@ void Game::end_search(MateSolver& solver) {
     ++finished_.searches;
     finished_.playouts += visits - std::max(kept_, std::uint32_t{1});
     finished_.evaluations += search.evaluations();
+    if (params_.keep_nodes > 0) nodes_.push_back(search.labelled_nodes(static_cast<std::uint32_t>(params_.keep_nodes)));
 
     const std::optional<Move> low = draw_low(moves);
     const std::size_t chosen = low ? moves.size() : choose(moves);

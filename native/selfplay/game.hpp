@@ -120,6 +120,7 @@ private:
     std::uint32_t check_at_ = 0;  // the number of visits from which an early stop may be possible
     std::uint32_t kept_ = 0;      // visits that came with the tree
     std::optional<Color> resigner_;  // the side that would have resigned in a game that is played out
+    std::vector<std::vector<std::uint8_t>> nodes_;  // of each search, with SelfplayParams::keep_nodes
     FinishedGame finished_;
 };
 

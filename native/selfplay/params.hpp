@@ -30,6 +30,8 @@ struct SelfplayParams {
     int max_move = 320;       // a game is drawn after so many moves, those of its opening included
     int plies = 0;            // a game ends after so many moves of its own, without a result; 0: it does not. Searches do not know
     bool keep_leaves = false;  // whether a game keeps the positions that its searches asked the network about (Search::labelled_leaves)
+    int keep_nodes = 0;        // visits from which it keeps the positions of its trees (Search::labelled_nodes); 0: it keeps none
+    bool keeps_positions() const { return keep_leaves || keep_nodes > 0; }
     float threshold = 0.99F;  // a game ends by resignation when |2 p - 1| of the best move exceeds it; 1: never
     float play_out = 0.1F;    // share of the games that are played on then, to check the result
     // Playout-cap randomisation (Wu, "Accelerating Self-Play Learning in Go", 2019, section 3.1): this share of the moves is searched

@@ -9,20 +9,22 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <vector>
 
+#include "encode/evaluator.hpp"
 #include "encode/slot.hpp"
 #include "mate/mate_solver.hpp"
 #include "search/eval_cache.hpp"
 #include "selfplay/game.hpp"
 #include "selfplay/params.hpp"
+#include "shogi/mutex.hpp"
 
 namespace fukayomi {
 
@@ -37,7 +39,7 @@ public:
     static constexpr std::size_t MOST_GAMES = 65536;
 
     // `games`: at once; `shares` of them at most. `cache_mb`: memory for what each network has said of positions; 0: none. With
-    // keep_leaves that of each game, so that the leaves of a game depend on no other. Throws std::invalid_argument.
+    // keep_leaves or keep_nodes that of each game, so that what a game keeps depends on no other. Throws std::invalid_argument.
     SelfplayPool(const SelfplayParams& params, const SearchParams& search, std::size_t games, std::size_t shares = 1,
                  std::size_t cache_mb = 0);
 
@@ -52,6 +54,15 @@ public:
     // As Search::apply. If the output of the evaluator is unusable, the batch is cancelled.
     void apply(std::size_t share, const float* logits, const float* values, int network = 0);
     void cancel(std::size_t share, int network = 0);
+
+    // Gathers, evaluates and applies batches one after the other, by an evaluator that needs no call from outside the core, until
+    // there is no leaf or the time is over; there is always one. Throws as they do, after the batch is cancelled.
+    struct Stretched {
+        std::size_t rows = 0;   // evaluated
+        bool is_finite = true;  // false: what the evaluator says of some position is not finite; its batch is cancelled
+    };
+    Stretched run(std::size_t share, CoreEvaluator& evaluator, SlotInput& input, const SlotOutput& output, std::size_t limit,
+                  std::chrono::nanoseconds time, int network = 0);
 
     // The games that began to wait for an outside player since the last call.
     std::vector<WaitingGame> take_waiting();
@@ -73,7 +84,7 @@ public:
 
 private:
     struct Place {
-        std::unique_ptr<EvalCache> cache;  // of the game alone, with SelfplayParams::keep_leaves
+        std::unique_ptr<EvalCache> cache;  // of the game alone, with SelfplayParams::keeps_positions
         std::unique_ptr<Game> game;  // null: free
         bool is_in_flight = false;
         bool is_waiting = false;  // for the answer of an outside player
@@ -85,33 +96,34 @@ private:
         std::size_t count;
     };
     struct Share {
-        mutable std::mutex mutex;
-        std::vector<Place> places;
-        std::map<int, std::vector<Part>> in_flight;  // by network
+        mutable Mutex mutex;  // the thread that plays by `run` lets those who ask pass
+        std::vector<Place> places FUKAYOMI_GUARDED_BY(mutex);
+        std::map<int, std::vector<Part>> in_flight FUKAYOMI_GUARDED_BY(mutex);  // by network
         MateSolver solver{SOLVER_MB};
     };
     static constexpr std::size_t SOLVER_MB = 8;
 
     Share& share_at(std::size_t share) const;
-    std::size_t gather_from(Share& share, Place& place, SlotInput& input, std::size_t first, std::size_t limit, int network);
-    bool fill(Share& share, Place& place);
-    void begin(Share& share, Place& place, GameSetup setup);
+    std::size_t gather_from(Share& share, Place& place, SlotInput& input, std::size_t first, std::size_t limit, int network)
+        FUKAYOMI_REQUIRES(share.mutex);
+    bool fill(Share& share, Place& place) FUKAYOMI_REQUIRES(share.mutex);
+    void begin(Share& share, Place& place, GameSetup setup) FUKAYOMI_REQUIRES(share.mutex);
     bool settle(Place& place);
-    EvalCache* cache_of(int network);
-    void cancel(Share& share, int network);
+    EvalCache* cache_of(int network) FUKAYOMI_REQUIRES(mutex_);
+    void cancel(Share& share, int network) FUKAYOMI_REQUIRES(share.mutex);
 
     const SelfplayParams params_;
     const SearchParams search_params_;
     const std::size_t cache_mb_;
     std::vector<std::unique_ptr<Share>> shares_;
 
-    mutable std::mutex mutex_;  // guards everything below; taken after a share's, never before
-    std::deque<GameSetup> queue_;
-    std::set<std::uint64_t> indices_;  // of games that are queued or being played
-    std::vector<FinishedGame> finished_;
-    std::vector<WaitingGame> waiting_;
-    SelfplayTotals ended_;  // of games that are over
-    std::map<int, std::unique_ptr<EvalCache>> caches_;
+    mutable Mutex mutex_;  // taken after a share's, never before
+    std::deque<GameSetup> queue_ FUKAYOMI_GUARDED_BY(mutex_);
+    std::set<std::uint64_t> indices_ FUKAYOMI_GUARDED_BY(mutex_);  // of games that are queued or being played
+    std::vector<FinishedGame> finished_ FUKAYOMI_GUARDED_BY(mutex_);
+    std::vector<WaitingGame> waiting_ FUKAYOMI_GUARDED_BY(mutex_);
+    SelfplayTotals ended_ FUKAYOMI_GUARDED_BY(mutex_);  // of games that are over
+    std::map<int, std::unique_ptr<EvalCache>> caches_ FUKAYOMI_GUARDED_BY(mutex_);
 };
 
 }  // namespace fukayomi

@@ -36,7 +36,9 @@ struct FinishedGame {
     int searches = 0;            // moves that were searched for
     std::uint64_t playouts = 0;  // visits of all searches
     std::uint64_t evaluations = 0;
-    std::vector<std::uint8_t> leaves;  // with SelfplayParams::keep_leaves, in the order of their evaluation: hcpe3
+    // hcpe3: with SelfplayParams::keep_leaves in the order of their evaluation, with keep_nodes tree by tree, that of the last search
+    // first: there a position that was in a tree before has most visits.
+    std::vector<std::uint8_t> kept;
     std::vector<float> weights;  // of the positions with targets, in their order
     bool is_played_out = false;  // past the point where a side would have resigned
     bool is_wrong_resignation = false;  // that side did not lose

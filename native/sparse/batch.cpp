@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 #include <utility>
 
 #include "encode/labels.hpp"
 #include "encode/planes.hpp"
+#include "shogi/errors.hpp"
 #include "shogi/movegen.hpp"
 #include "sparse/share_out.hpp"
 
@@ -145,7 +147,13 @@ SparseBatch read_all(const Positions& positions, std::size_t count, std::size_t 
     share_out(parts.size(), threads, [&](std::size_t part) {
         const std::size_t first = part * PART, last = std::min(count, first + PART);
         PartReader reader(last - first);
-        for (std::size_t n = first; n < last; ++n) reader.add(positions, n);
+        for (std::size_t n = first; n < last; ++n) {
+            try {
+                reader.add(positions, n);
+            } catch (const ParseError& e) {
+                throw ParseError(ParseError::Kind::PACKED, "position " + std::to_string(n) + ": " + e.what());
+            }
+        }
         parts[part] = reader.part();
     });
     SparseBatch batch;

@@ -31,7 +31,7 @@ struct SparsePositions {
     std::span<const std::uint16_t> visits;
 };
 
-// Throws ParseError(PACKED) for a position that has no legal hcp.
+// Throws ParseError(PACKED), with the number of the position, for one that has no legal hcp.
 SparseBatch read_sparse_batch(const SparsePositions& positions, std::size_t threads);
 
 // N packed positions with what training has for networks that read planes. A label of a move that the search leaves out counts for its
@@ -40,7 +40,7 @@ struct SparsePlanes {
     std::span<const std::uint8_t> planes1;   // [N * PACKED1_BYTES]
     std::span<const std::uint8_t> planes2;   // [N * PACKED2_BYTES]
     std::span<const std::uint16_t> labels;   // [N]; NO_POLICY_LABEL: none
-    std::span<const std::int32_t> places;    // [C]: n * POLICY_LABELS + label, where the policy is not zero; n ascends
+    std::span<const std::int32_t> places;    // [C]: n * POLICY_LABELS + label, where the policy is not zero; n < N ascends
     std::span<const float> weights;          // [C]
 };
 

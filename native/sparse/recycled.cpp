@@ -1,6 +1,7 @@
 #include "sparse/recycled.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <mutex>
 #include <new>
 #include <vector>
@@ -24,7 +25,7 @@ public:
     Free take(std::size_t count) {
         const std::lock_guard lock(mutex_);
         const auto found = std::find_if(free_.begin(), free_.end(),
-                                        [&](const Free& one) { return count <= one.capacity && one.capacity <= count + count / 2; });
+                                        [&](const Free& one) { return count <= one.capacity && one.capacity - count <= count / 2; });
         if (found == free_.end()) return {nullptr, 0};
         const Free taken = *found;
         free_.erase(found);
@@ -64,6 +65,7 @@ Recycled::Recycled(std::size_t count) {
     data_ = found.data;
     capacity_ = found.capacity;
     if (data_ != nullptr) return;
+    if (count > SIZE_MAX / sizeof(float)) throw std::bad_array_new_length();
     data_ = static_cast<float*>(::operator new[](std::max<std::size_t>(1, count) * sizeof(float), ALIGNMENT));
     capacity_ = count;
 }

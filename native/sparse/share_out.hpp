@@ -9,11 +9,15 @@
 #include <thread>
 #include <vector>
 
+#include "network/threads.hpp"
+
 namespace fukayomi {
 
 // work(i) for each i below `count`, each by one thread. Rethrows an exception of the work; the other parts may be left out then.
+// Throws as require_threads does.
 template <class Work>
 void share_out(std::size_t count, std::size_t threads, const Work& work) {
+    require_threads(threads);
     std::atomic<std::size_t> next = 0;
     std::mutex mutex;
     std::exception_ptr error;

@@ -1,8 +1,9 @@
-// Threads on one pool of games, for the sanitizers: each gathers from a share of its own, evaluates, applies, cancels, and now
-// and then answers what no evaluator would; another one adds games, answers for an outside player, begins games again and takes the
-// finished ones.
+// Threads on one pool of games, for the sanitizers: each gathers from a share of its own, evaluates, applies, cancels, has batches
+// run by the pool, and now and then answers what no evaluator would; another one adds games, answers for an outside player,
+// begins games again and takes the finished ones.
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <exception>
 #include <random>
@@ -35,10 +36,13 @@ struct Slot {
 
 void play(SelfplayPool& pool, std::size_t share, const std::atomic<bool>& is_over) {
     std::mt19937 random(static_cast<unsigned>(share));
-    const HashEvaluator evaluators[2] = {HashEvaluator(1), HashEvaluator(2)};
+    HashEvaluator evaluators[2] = {HashEvaluator(1), HashEvaluator(2)};
     Slot slot;
     while (!is_over.load()) {
         for (const int network : {0, 1}) {
+            if (random() % 4 == 0)
+                pool.run(share, evaluators[network], slot.input, {slot.logits.data(), slot.values.data()}, CAPACITY,
+                         std::chrono::microseconds(100), network);
             const std::size_t n = pool.gather(share, slot.input, 1 + random() % CAPACITY, network);
             evaluators[network].run(slot.input, n, {slot.logits.data(), slot.values.data()});
             if (n > 0 && random() % 64 == 0) slot.values[0] = 2.0F;  // refused, and the batch is cancelled
@@ -74,6 +78,7 @@ int run() {
     params.mate_depth = 5;
     params.mate_nodes = 200;
     params.reuse = true;
+    params.keep_nodes = 4;
     SearchParams search;
     search.root_noise_epsilon = 0.25F;
     SelfplayPool pool(params, search, 9, SHARES, 1);

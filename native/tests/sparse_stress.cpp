@@ -1,8 +1,9 @@
 // A sparse network under several threads, for the sanitizers: runners with threads of their own, and several at once, give the results of
-// one; and threads that run batches of one search, stretch by stretch, leave a tree whose invariants hold.
+// one; and threads that run batches of one search, stretch by stretch, leave a tree whose invariants hold. And the kernels of training, of
+// which Python sees the fastest, agree for all vector instructions.
 #include <algorithm>
 #include <array>
-#include <atomic>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -12,10 +13,12 @@
 #include <thread>
 #include <vector>
 
+#include "network/processor.hpp"
 #include "network/runner.hpp"
 #include "search/search.hpp"
 #include "shogi/movegen.hpp"
 #include "sparse/network.hpp"
+#include "sparse/training_kernels.hpp"
 
 namespace {
 
@@ -139,7 +142,85 @@ void search_together(const std::shared_ptr<const SparseNetwork>& network, std::s
     }
 }
 
+// Everything that the kernels of training compute of the same random numbers.
+std::vector<float> trained(const TrainingKernels& kernels) {
+    constexpr std::size_t POSITIONS = 9, ROWS_OF_EACH = 21, MOVES_OF_EACH = 7, STRIDE = 2 * BLOCK, SIZE = POSITIONS * BLOCK;
+    std::mt19937 random(3);
+    const auto floats = [&random](std::size_t count) {
+        std::vector<float> numbers(count);
+        for (float& number : numbers) number = static_cast<float>(random() % 2001) / 1000.0F - 1.0F;
+        return numbers;
+    };
+    const auto indices = [&random](std::size_t count, std::size_t end) {
+        std::vector<std::uint16_t> found(count);
+        for (std::uint16_t& index : found) index = static_cast<std::uint16_t>(random() % end);
+        return found;
+    };
+    const auto offsets = [](std::size_t each) {
+        std::vector<std::int64_t> found;
+        for (std::size_t n = 0; n <= POSITIONS; ++n) found.push_back(static_cast<std::int64_t>(n * each));
+        return found;
+    };
+    const std::size_t others = SPARSE_ROWS - SQUARE_ROWS;
+    const std::array<std::size_t, 5> sizes = {SQUARE_ROWS * BLOCK, ROW_CONTENTS * ROW_ATTACKS * BLOCK, ROW_CONTENTS * ROW_SQUARES * BLOCK,
+                                              others * BLOCK, BLOCK};
+    std::array<std::vector<float>, 5> parts, gradients;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        parts[i] = floats(sizes[i]);
+        gradients[i].resize(sizes[i]);
+    }
+    const auto rows = indices(POSITIONS * ROWS_OF_EACH, SPARSE_ROWS), labels = indices(POSITIONS * MOVES_OF_EACH, SPARSE_LABELS),
+               groups = indices(labels.size() * MOVE_GROUPS, MOVE_ROWS);
+    const auto row_offsets = offsets(ROWS_OF_EACH), move_offsets = offsets(MOVES_OF_EACH);
+    const Bags bags{POSITIONS, rows.data(), row_offsets.data()};
+    const MoveBags moves{POSITIONS, move_offsets.data(), labels.data(), groups.data()};
+
+    std::vector<float> table(SPARSE_ROWS * BLOCK), sums(SIZE), products(POSITIONS * STRIDE), unclipped(SIZE);
+    kernels.merge_rows(rows.data(), rows.size(), {parts[0].data(), parts[1].data(), parts[2].data(), parts[3].data(), nullptr}, table.data());
+    kernels.sum_rows(bags, table.data(), parts[4].data(), sums.data());
+    const std::vector<float> other = floats(SIZE);
+    kernels.multiply(sums.data(), other.data(), POSITIONS, products.data(), STRIDE);
+    kernels.unclip(sums.data(), other.data(), products.data(), STRIDE, POSITIONS, unclipped.data(), gradients[4].data());
+    std::vector<std::uint32_t> starts(SPARSE_ROWS + 1), positions;
+    for (std::size_t row = 0; row < SPARSE_ROWS; ++row) {
+        for (std::size_t i = 0; i < rows.size(); ++i)
+            if (rows[i] == row) positions.push_back(static_cast<std::uint32_t>(i / ROWS_OF_EACH));
+        starts[row + 1] = static_cast<std::uint32_t>(positions.size());
+    }
+    kernels.gather_rows({starts.data(), positions.data()}, SPARSE_ROWS, unclipped.data(),
+                        {gradients[0].data(), gradients[1].data(), gradients[2].data(), gradients[3].data(), nullptr});
+
+    const std::vector<float> label_table = floats(SPARSE_LABELS * BLOCK), group_table = floats(MOVE_ROWS * BLOCK),
+                             hidden = floats(POSITIONS * STRIDE), of_logits = floats(labels.size());
+    std::vector<float> logits(labels.size()), of_labels(label_table.size()), of_groups(group_table.size()), of_hidden(hidden.size());
+    for (const float* group_rows : {group_table.data(), static_cast<const float*>(nullptr)}) {
+        kernels.move_logits(moves, 0, POSITIONS, label_table.data(), group_rows, hidden.data(), STRIDE, logits.data());
+        kernels.move_logits_backward(moves, label_table.data(), group_rows, hidden.data(), STRIDE, of_logits.data(), of_labels.data(),
+                                     group_rows == nullptr ? nullptr : of_groups.data(), of_hidden.data());
+    }
+    std::vector<float> all;
+    for (const auto& part : gradients) all.insert(all.end(), part.begin(), part.end());
+    for (const auto* part : {&table, &sums, &products, &unclipped, &logits, &of_labels, &of_groups, &of_hidden})
+        all.insert(all.end(), part->begin(), part->end());
+    return all;
+}
+
+bool training_kernels_agree() {
+    const Instructions& has = usable_instructions();
+    const std::vector<float> expected = trained(portable_training_kernels());
+    for (const TrainingKernels* kernels : {has.avx2 ? avx2_training_kernels() : nullptr, has.avx512 ? avx512_training_kernels() : nullptr})
+        if (kernels != nullptr && !std::ranges::equal(trained(*kernels), expected, [](float a, float b) {
+                return std::abs(a - b) <= 1e-4F * (1.0F + std::abs(b));
+            }))
+            return false;
+    return true;
+}
+
 int run() {
+    if (!training_kernels_agree()) {
+        std::printf("the kernels of training differ\n");
+        return 1;
+    }
     const std::vector<std::uint8_t> file = some_file();
     for (const SparseKernels* kernels : usable_sparse_kernels())
         if (!runners_agree(std::make_shared<SparseNetwork>(file, *kernels))) {

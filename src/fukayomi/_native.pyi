@@ -2043,9 +2043,12 @@ class Search:
         A batch for up to `capacity` leaves.
 
         Args:
-            capacity: Maximum number of leaves.
+            capacity: Maximum number of leaves, 1 to 65536.
             cache: Evaluations by the network that the batch goes to. Leaves found there need no row; what apply is given
                 is added. None: no cache.
+
+        Raises:
+            ValueError: capacity is out of range.
         """
 
     def gather(self, batch: Batch, input: SlotInput, first: int, limit: int, nodes: int | None = None) -> int:
@@ -2064,7 +2067,8 @@ class Search:
             search is stopped, full or decided.
 
         Raises:
-            ValueError: The input or the batch has too few rows.
+            ValueError: The input or the batch has too few rows, or the batch
+                is of another search.
             RuntimeError: The batch is in use.
         """
 
@@ -2100,13 +2104,16 @@ class Search:
             if a result of the evaluator is not finite, whose batch is cancelled.
 
         Raises:
-            ValueError: Memory is too small, or a logit or a value is unusable; the batch is cancelled.
+            ValueError: Memory is too small, the batch is of another search, or a logit or a value is unusable; the batch is
+                cancelled.
+            RuntimeError: The batch is in use.
         """
 
     def labelled_leaves(self, batch: Batch, logits: Annotated[NDArray[numpy.float32], dict(shape=(None, 593), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> bytes:
         """
         The positions of a batch with what the evaluator says of them, before it is applied, as bytes of hcpe3: games of one
-        move without a result, with the policy as visits and the value as an evaluation.
+        move without a result, with the policy as visits and the value as an evaluation. A batch that was cancelled gives
+        no bytes; positions whose logits or value `apply` would refuse are left out.
         """
 
     def labelled_nodes(self, least_visits: int) -> bytes:
@@ -2327,7 +2334,11 @@ class NetworkRunner(CoreEvaluator):
         """
         Args:
             network: The network.
-            threads: Threads that share the positions of a batch.
+            threads: Threads that share the positions of a batch, 1 to 1024.
+
+        Raises:
+            ValueError: There cannot be so many threads.
+            RuntimeError: The system has no more threads.
         """
 
 class SelfplayParams:
@@ -2465,11 +2476,21 @@ class SelfplayParams:
     @property
     def keep_leaves(self) -> bool:
         """
-        Whether a game keeps the positions that its searches asked the network about (FinishedGame.leaves).
+        Whether a game keeps the positions that its searches asked the network about (FinishedGame.kept).
         """
 
     @keep_leaves.setter
     def keep_leaves(self, value: bool) -> None: ...
+
+    @property
+    def keep_nodes(self) -> int:
+        """
+        Visits from which a game keeps the positions of its trees (FinishedGame.kept), 2 or more; 0: it keeps none. Not with
+        keep_leaves.
+        """
+
+    @keep_nodes.setter
+    def keep_nodes(self, value: int) -> None: ...
 
     @property
     def threshold(self) -> float:
@@ -2607,10 +2628,11 @@ class FinishedGame:
         """The game as hcpe3."""
 
     @property
-    def leaves(self) -> bytes:
+    def kept(self) -> bytes:
         """
-        With SelfplayParams.keep_leaves: the positions that its searches asked the network about, in that order, with what it
-        said of them, as hcpe3 (see Search.labelled_leaves).
+        As hcpe3. With SelfplayParams.keep_leaves the positions that its searches asked the network about, in that order, with
+        what it said of them (see Search.labelled_leaves). With keep_nodes those of the trees (see Search.labelled_nodes), the
+        tree of the last search first: of a position that comes twice, the first has more visits where the tree was kept.
         """
 
     @property
@@ -2700,8 +2722,8 @@ class SelfplayPool:
             search: Parameters of the trees; copied. Each game has a seed of its own.
             games: Maximum number of games at once.
             shares: Number of parts that they are divided into.
-            cache_mb: Memory in MiB for what each network has said of positions; 0: none. With keep_leaves each
-                game has a cache of its own.
+            cache_mb: Memory in MiB for what each network has said of positions; 0: none. With keep_leaves or
+                keep_nodes each game has a cache of its own.
 
         Raises:
             ValueError: A number is out of range.
@@ -2747,6 +2769,29 @@ class SelfplayPool:
 
     def cancel(self, share: int, network: int = 0) -> None:
         """Give up a gathered batch; its leaves can be gathered again."""
+
+    def run(self, share: int, evaluator: CoreEvaluator, input: SlotInput, logits: NDArray[numpy.float32], values: NDArray[numpy.float32], limit: int, network: int = 0, seconds: float = 0.0) -> tuple[int, bool]:
+        """
+        Gather, evaluate and apply batches by an evaluator of the core, one after the other, until there is no leaf.
+
+        Args:
+            share: Number of the share, from 0.
+            evaluator: It reads the input.
+            input: Memory of the evaluator.
+            logits: float32 [C, 593].
+            values: float32 [C].
+            limit: Maximum number of rows of a batch.
+            network: Its number.
+            seconds: After this time no batch begins; there is always one.
+
+        Returns:
+            The number of positions evaluated, and False if a result of the evaluator is not finite, whose batch is
+            cancelled.
+
+        Raises:
+            ValueError: Memory is too small, or a logit or a value is unusable; the batch is cancelled.
+            RuntimeError: The last batch of this share and network was not applied.
+        """
 
     def take_waiting(self) -> list[WaitingGame]:
         """
@@ -2833,7 +2878,7 @@ def sparse_moves(position: fukayomi.Position, moves: Sequence[fukayomi.Move]) ->
         `MOVE_ROWS`.
 
     Raises:
-        ValueError: A move is not legal.
+        IllegalMoveError: A move is not legal.
     """
 
 def first_layer(rows: Annotated[NDArray[numpy.uint16], dict(order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu', writable=False)], squares: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], attacked: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], placed: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], others: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], bias: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], accumulators: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')], policy: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')], value: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')], threads: int) -> None:
@@ -2922,7 +2967,8 @@ def sparse_planes_batch(planes1: Annotated[NDArray[numpy.uint8], dict(shape=(Non
         number of the move played, -1 if there is none, int64 [N]. What the search leaves out counts for its promotion.
 
     Raises:
-        PackedError: Planes are no position that the rules allow.
+        InvalidPackedError: Planes are no position that the rules allow; the message has its number.
+        ValueError: A shape, a label or a place is wrong.
     """
 
 def sparse_batch(hcps: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu', writable=False)], moves: Annotated[NDArray[numpy.uint16], dict(order='C', device='cpu', writable=False)], visits: Annotated[NDArray[numpy.uint16], dict(order='C', device='cpu', writable=False)], threads: int) -> tuple[Annotated[NDArray[numpy.uint16], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.uint16], dict(shape=(None,))], Annotated[NDArray[numpy.uint16], dict(shape=(None, 8))], Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.float32], dict(shape=(None,))]]:
@@ -2941,7 +2987,8 @@ def sparse_batch(hcps: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), or
         [M, 8], of the moves that the search tries, and their offsets, int64 [N + 1]; shares of visits, float32 [M].
 
     Raises:
-        PackedError: A position is none that the rules allow.
+        InvalidPackedError: A position is none that the rules allow; the message has its number.
+        ValueError: A shape or an offset is wrong.
     """
 
 def sparse_instructions() -> list[str]:
@@ -2949,9 +2996,10 @@ def sparse_instructions() -> list[str]:
     The vector instructions of this processor that `SparseInferenceNetwork` can use, the fastest last.
     """
 
-def sparse_kept_rows() -> list[int]:
+def sparse_kept_rows() -> Annotated[NDArray[numpy.uint16], dict(shape=(None,))]:
     """
-    The rows of positions that a file of a sparse network has, in order. The others do not occur in games, and count as zeros.
+    The rows of positions that a file of a sparse network has, in order: uint16 [N]. The others do not occur in games, and
+    count as zeros.
     """
 
 def check_sparse_file(file: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[int, int, int, int]:
@@ -3006,5 +3054,9 @@ class SparseRunner(CoreEvaluator):
         """
         Args:
             network: The network.
-            threads: Threads that share the positions of a batch.
+            threads: Threads that share the positions of a batch, 1 to 1024.
+
+        Raises:
+            ValueError: There cannot be so many threads.
+            RuntimeError: The system has no more threads.
         """

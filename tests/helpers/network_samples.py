@@ -5,6 +5,7 @@ from torch import Tensor, nn
 
 from fukayomi.nn.config import FEATURES2, Activation, HeadName, NetworkConfig
 from fukayomi.nn.network import PolicyValueNetwork
+from fukayomi.nn.sparse import SparseConfig, SparseNetwork
 
 HEADS: tuple[HeadName, ...] = ("soft-policy", "short-term-value", "wdl", "plies-left", "reply")
 """All heads that only training has."""
@@ -52,6 +53,16 @@ def shaken(config: NetworkConfig) -> PolicyValueNetwork:
             module.running_var.uniform_(0.5, 2.0)
     nn.init.normal_(network.policy.bias)
     return network.eval()
+
+
+def shaken_sparse(config: SparseConfig, spread: float = 0.05) -> SparseNetwork:
+    """A sparse network whose parameters are all other than at its start."""
+    torch.manual_seed(3)
+    network = SparseNetwork(config)
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter.add_(torch.randn_like(parameter) * spread)
+    return network
 
 
 def random_features(count: int, seed: int = 0, planes2: int = FEATURES2) -> tuple[Tensor, Tensor]:

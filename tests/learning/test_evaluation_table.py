@@ -15,11 +15,13 @@ from typer.testing import CliRunner
 
 from fukayomi import _native
 from fukayomi.data.convert.writers import DataWriter
-from fukayomi.data.formats.hcpe3 import Game, join_games
+from fukayomi.data.formats.hcpe3 import Game, join_games, read_hcpe3
 from fukayomi.learning import Dataset, evaluate, evaluate_networks, export_network
 from fukayomi.learning.bootstrap import percentile_estimates, resample_means
+from fukayomi.learning.data.tensors import TensorBatch
 from fukayomi.learning.metrics import MEASURES
 from fukayomi.nn import NetworkConfig, PolicyValueNetwork, save_parameters
+from fukayomi.nn.network import evaluation_mode
 from fukayomi.shogi import Move, Position
 
 TINY = NetworkConfig(blocks=1, channels=8, value_hidden=8)
@@ -38,7 +40,7 @@ def games_file(path: Path, lengths: list[int], forced: str = "") -> Path:
         position = Position()
         hcps, candidates = [], []
         for usi in forced.split() + [""] * (length - len(forced.split())):
-            legal = position.legal_moves
+            legal = position.useful_moves
             chosen = [legal[int(i)] for i in random.choice(len(legal), 2, replace=False)]
             chosen = [Move.from_usi(usi), chosen[0]] if usi else chosen
             hcps.append(_native.encode_hcp(position))
@@ -64,6 +66,47 @@ def games(tmp_path: Path) -> Path:
 
 def run(*arguments: object) -> Result:
     return CliRunner(env={"COLUMNS": "200"}).invoke(app, [str(argument) for argument in arguments])
+
+
+def test_the_policy_is_measured_over_the_moves(tmp_path: Path) -> None:
+    file = games_file(tmp_path / "games.hcpe3", [30, 21])
+    data, plain = Dataset(file), network(1)
+    arrays = data.arrays(range(len(data)))
+    with evaluation_mode(plain), torch.no_grad():
+        policy, _ = plain(*TensorBatch.of(arrays, torch.device("cpu")).features())
+    wanted, losses, entropies, hits = arrays.policy(), list[float](), list[float](), list[bool]()
+    positions = [_native.position_from_hcp(hcp.tobytes()) for games in read_hcpe3(file) for hcp in games.hcps]
+    for row, position in enumerate(positions):
+        labels = [position.policy_label(move) for move in position.useful_moves]
+        log_p = torch.log_softmax(policy[row, labels].double(), dim=0).numpy()
+        losses.append(-float(wanted[row, labels] @ log_p))
+        entropies.append(-float(np.exp(log_p) @ log_p))
+        hits.append(labels[int(log_p.argmax())] == arrays.labels[row])
+    (result,) = evaluate_networks({"a": plain}, {"t": data}, resamples=0).results
+    expected = {"policy_loss": np.mean(losses), "policy_entropy": np.mean(entropies), "policy_accuracy": np.mean(hits)}
+    assert {name: result.measures[name].value for name in expected} == pytest.approx(expected, rel=1e-4)
+    assert len(losses) == result.positions
+
+
+def test_a_needless_non_promotion_counts_for_the_promotion(tmp_path: Path) -> None:
+    position = Position.from_usi("startpos moves 7g7f 3c3d")
+    useless, promotion = (Move.from_usi(usi) for usi in ("8h2b", "8h2b+"))
+    assert useless in position.legal_moves
+    assert useless not in position.useful_moves
+    for name, moves in (("both", [useless, promotion]), ("one", [promotion])):
+        raws, hcp = np.array([move.raw for move in moves], np.uint16), _native.encode_hcp(position)
+        with DataWriter(tmp_path / f"{name}.hcpe3") as writer:
+            writer.append(join_games([
+                Game(
+                    hcp, 1, 0, np.frombuffer(hcp, np.uint8).reshape(1, 32), raws[:1], np.zeros(1, np.int16),
+                    np.array([0, len(raws)], np.uint64), raws, np.full(len(raws), 5, np.uint16),
+                )
+            ]))  # fmt: skip
+    both, one = (
+        evaluate_networks({"a": network(1)}, {"t": Dataset(tmp_path / f"{name}.hcpe3")}, resamples=0).results[0]
+        for name in ("both", "one")
+    )
+    assert both == one
 
 
 def test_the_metrics_are_those_of_evaluate_and_differences_are_paired(test_file: Path, games: Path) -> None:

@@ -6,11 +6,12 @@ import random
 import numpy as np
 import pytest
 import torch
+from network_samples import shaken_sparse
+from sparse_positions import random_position
 
 from fukayomi._native import MOVE_ROWS, SPARSE_LABELS, SPARSE_ROWS, encode_hcp, sparse_batch
 from fukayomi.nn import sparse
 from fukayomi.nn.sparse import SparseConfig, SparseNetwork, SparsePositions
-from fukayomi.shogi import Position
 
 CONFIG = SparseConfig(policy=128, value=64, shared=32, hidden=8)
 
@@ -19,12 +20,8 @@ def read(count: int, threads: int = 1) -> tuple[SparsePositions, torch.Tensor]:
     """Positions of random games, with random candidates, and the shares of their visits."""
     source = random.Random(5)
     hcps, offsets, moves, visits = [], [0], [], []
-    for _ in range(count):
-        position = Position()
-        for _ in range(source.randint(0, 80)):
-            if not position.legal_moves:
-                break
-            position.push(source.choice(position.legal_moves))
+    for n in range(count):
+        position = random_position(n)
         hcps.append(np.frombuffer(encode_hcp(position), np.uint8))
         legal = position.legal_moves
         chosen = source.sample(legal, min(3, len(legal)))
@@ -35,15 +32,6 @@ def read(count: int, threads: int = 1) -> tuple[SparsePositions, torch.Tensor]:
         np.array(hcps), np.array(offsets), np.array(moves, np.uint16), np.array(visits, np.uint16), threads
     )
     return SparsePositions(*found), torch.from_numpy(shares)
-
-
-def shaken(config: SparseConfig) -> SparseNetwork:
-    torch.manual_seed(3)
-    network = SparseNetwork(config)
-    with torch.no_grad():
-        for parameter in network.parameters():
-            parameter.add_(torch.randn_like(parameter) * 0.05)
-    return network
 
 
 def plain(network: SparseNetwork, positions: SparsePositions) -> tuple[torch.Tensor, torch.Tensor]:
@@ -72,7 +60,7 @@ def plain(network: SparseNetwork, positions: SparsePositions) -> tuple[torch.Ten
 
 
 def test_outputs_and_gradients() -> None:
-    network = shaken(CONFIG)
+    network = shaken_sparse(CONFIG)
     positions, shares = read(20)
     weights = torch.randn(len(positions.labels)) * shares
     found = {}
@@ -94,7 +82,7 @@ def test_the_number_of_threads_changes_no_bit() -> None:
         before = torch.get_num_threads()
         torch.set_num_threads(threads)
         try:
-            network = shaken(CONFIG)
+            network = shaken_sparse(CONFIG)
             positions, _ = read(300, threads)
             logits, values = network(positions)
             (logits.square().sum() + values.sum()).backward()

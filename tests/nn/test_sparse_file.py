@@ -2,16 +2,18 @@
 
 # pyright: reportUnknownMemberType=false
 
-import random
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from network_samples import shaken_sparse
 from numpy.typing import NDArray
+from sparse_positions import random_position
 
 from fukayomi._native import (
+    SPARSE_ROWS,
     SparseInferenceNetwork,
     SparseInput,
     SparseRunner,
@@ -20,26 +22,18 @@ from fukayomi._native import (
     sparse_rows,
 )
 from fukayomi.files.sparse_network import SparseFile, read_sparse_file
+from fukayomi.nn.config import NetworkConfigError
 from fukayomi.nn.parameters import ExportError
 from fukayomi.nn.sparse import SQUARE_ROWS, SparseConfig, SparseNetwork, SparsePositions
-from fukayomi.nn.sparse_file import load_sparse, save_sparse
+from fukayomi.nn.sparse_file import largest_sums, load_sparse, save_sparse
 from fukayomi.shogi import Position
 
 CONFIG = SparseConfig(policy=64, value=64, shared=32, hidden=8)
 
 
-def shaken(config: SparseConfig) -> SparseNetwork:
-    torch.manual_seed(11)
-    network = SparseNetwork(config)
-    with torch.no_grad():
-        for parameter in network.parameters():
-            parameter.add_(torch.randn_like(parameter) * 0.02)
-    return network
-
-
 @pytest.fixture(scope="module")
 def network() -> SparseNetwork:
-    return shaken(CONFIG)
+    return shaken_sparse(CONFIG, 0.02)
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +46,7 @@ def file(network: SparseNetwork, tmp_path_factory: pytest.TempPathFactory) -> Sp
 def test_what_is_written_comes_back(network: SparseNetwork, file: SparseFile) -> None:
     loaded = load_sparse(file.path)
     assert loaded.config == CONFIG
-    kept = np.array(sparse_kept_rows())
+    kept = sparse_kept_rows()
     table = network.table().detach()[:, kept]
     tops = torch.from_numpy(file.arrays()["tops"].astype(np.float32)).reshape(-1, 1, 32)
     difference = (loaded.table().detach()[:, kept] - table).abs()
@@ -80,7 +74,7 @@ def test_what_is_written_comes_back(network: SparseNetwork, file: SparseFile) ->
 def test_rows_that_occur_count_more(network: SparseNetwork, tmp_path: Path) -> None:
     rows = np.arange(SQUARE_ROWS, SQUARE_ROWS + 50).astype(np.uint16)
     with torch.no_grad():
-        few = shaken(CONFIG)
+        few = shaken_sparse(CONFIG, 0.02)
         few.others[:, :50] = 0.0625 * torch.randint(-1, 2, few.others[:, :50].shape)
     none = np.empty(0, np.uint16)
     positions = SparsePositions(rows, np.array([0, 50]), none, none.reshape(0, 8), np.array([0, 0]))
@@ -97,25 +91,30 @@ def test_the_embedded_width_has_at_most_20_megabytes(tmp_path: Path) -> None:
     assert (tmp_path / "a.sparse").stat().st_size == 19_217_344
 
 
+def test_networks_have_widths_that_files_have(tmp_path: Path) -> None:
+    for config in (CONFIG, SparseConfig(128, 64, shared=64, hidden=256)):
+        save_sparse(SparseNetwork(config), tmp_path / "a.sparse")
+        assert load_sparse(tmp_path / "a.sparse").config == config
+    for name, numbers in {
+        "policy": (0, 96, 1088),
+        "value": (32, 2048),
+        "shared": (0, 48, 224),
+        "hidden": (9, 264),
+    }.items():
+        for number in numbers:
+            with pytest.raises(NetworkConfigError, match=name):
+                SparseConfig(**{name: number})
+
+
 def test_a_network_that_is_not_finite_replaces_nothing(network: SparseNetwork, tmp_path: Path) -> None:
     path = tmp_path / "network.sparse"
     path.write_bytes(b"before")
-    broken = shaken(CONFIG)
+    broken = shaken_sparse(CONFIG, 0.02)
     with torch.no_grad():
         broken.bias[3] = torch.nan
     with pytest.raises(ExportError, match="bias"):
         save_sparse(broken, path)
     assert path.read_bytes() == b"before"
-
-
-def random_position(seed: int) -> Position:
-    source = random.Random(seed)
-    position = Position()
-    for _ in range(source.randint(0, 150)):
-        if not position.legal_moves:
-            break
-        position.push(source.choice(position.legal_moves))
-    return position
 
 
 def floats(network: SparseNetwork, positions: Sequence[Position]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
@@ -135,7 +134,7 @@ def floats(network: SparseNetwork, positions: Sequence[Position]) -> tuple[NDArr
 
 
 def test_integers_are_close_to_floats(tmp_path: Path) -> None:
-    network = shaken(SparseConfig())
+    network = shaken_sparse(SparseConfig(), 0.02)
     save_sparse(network, tmp_path / "network.sparse")
     positions = [random_position(seed) for seed in range(40)]
     read = SparseInput(len(positions))
@@ -153,3 +152,48 @@ def test_integers_are_close_to_floats(tmp_path: Path) -> None:
         assert np.sqrt(np.square(values - expected_values).mean()) < 0.01
         assert np.abs(values - expected_values).max() < 0.03
     assert values.std() > 0.01
+
+
+def test_no_position_of_random_games_reaches_the_largest_sums() -> None:
+    random, numbers = np.random.default_rng(3), np.random.default_rng(4)
+    rows = numbers.integers(-127, 128, (SPARSE_ROWS, 5)).astype(np.int16)
+    most, least = largest_sums(rows), -largest_sums(-rows)
+    sums: list[NDArray[np.int64]] = []
+    for _ in range(20):
+        position = Position()
+        for _ in range(150):
+            moves = position.legal_moves
+            if not moves:
+                break
+            position.push(moves[int(random.integers(len(moves)))])
+            sums.append(rows[sparse_rows(position)].sum(axis=0))
+    found = np.array(sums)
+    assert (found.max(axis=0) <= most).all()
+    assert (found.min(axis=0) >= least).all()
+    assert (most < 127 * 440).all()
+    # A position may have a row for each square, and all that a row of hands, a zone or a threat can add.
+    assert largest_sums(np.ones((SPARSE_ROWS, 1), np.int16)).tolist() == [81 + 57 + 100 + 50 + 128]
+    one = np.zeros((SPARSE_ROWS, 1), np.int16)
+    one[SQUARE_ROWS + 57 + 6 * 28 + 3] = 5  # an own silver attacks an own gold: of golds there are four
+    assert largest_sums(one).tolist() == [4 * 5]
+
+
+@pytest.mark.parametrize("place", [7, 64 + 9])
+def test_accumulators_that_16_bits_cannot_hold_get_fewer_steps_or_are_refused(tmp_path: Path, place: int) -> None:
+    network, path = shaken_sparse(CONFIG, 0.02), tmp_path / "network.sparse"
+    save_sparse(network, path)
+    before = read_sparse_file(path).arrays()["tops"].astype(int)
+    with torch.no_grad():
+        network.bias[place] = 60.0
+    save_sparse(network, path)
+    file = read_sparse_file(path).arrays()
+    assert 64 <= file["tops"][place] < before[place]
+    others = np.arange(len(before)) != place
+    assert np.array_equal(file["tops"][others], before[others])
+    assert file["bias"][place] == round(60 * int(file["tops"][place])) < 2**15
+    written = path.read_bytes()
+    with torch.no_grad():
+        network.bias[place] = -600.0
+    with pytest.raises(ExportError, match=rf"accumulator {place} could reach [\d,]+ steps, and 16 bits hold 32,767"):
+        save_sparse(network, path)
+    assert path.read_bytes() == written

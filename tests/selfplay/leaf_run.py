@@ -12,10 +12,18 @@ SHORT = LeafSettings(nodes=30, plies=6)
 PART = 400
 
 
-def collect(out: Path, positions: int, *, seed: int = 5, batch_size: int = 16, listener: Listener = SILENT) -> Leaves:
+def collect(
+    out: Path,
+    positions: int,
+    settings: LeafSettings = SHORT,
+    *,
+    seed: int = 5,
+    batch_size: int = 16,
+    listener: Listener = SILENT,
+) -> Leaves:
     with Network(hash_evaluator(batch_size)) as network:
         return collect_leaves(
-            out, network, positions, settings=SHORT, seed=seed, part_positions=PART, listener=listener
+            out, network, positions, settings=settings, seed=seed, part_positions=PART, listener=listener
         )
 
 

@@ -104,6 +104,61 @@ def test_more_positions_go_on_after_the_end(tmp_path: Path) -> None:
     assert content(tmp_path / "a") == content(tmp_path / "b")
 
 
+SEARCHED = LeafSettings(nodes=60, plies=6, searched=8)
+
+
+def test_searched_positions_have_the_visits_of_their_search(tmp_path: Path) -> None:
+    found = collect(tmp_path, 1000, SEARCHED)
+    games = games_of(tmp_path)
+    assert found.finished
+    assert 1000 <= found.positions == len(games) == len(set(keys_of(games))) < 1000 + SEARCHED.most_leaves
+    assert found.evaluated > 3 * found.positions
+    assert check_data(tmp_path).errors == 0
+    starts = games.candidates.astype(int)
+    counts: list[int] = []
+    for index, position in enumerate(map(position_from_hcp, keys_of(games))):
+        own = slice(starts[index], starts[index + 1])
+        moves = [Move.from_raw(raw) for raw in games.candidate_moves[own].tolist()]
+        visits = games.candidate_visits[own].astype(int)
+        assert set(moves) <= set(position.useful_moves)
+        assert visits[moves.index(Move.from_raw(int(games.moves[index])))] == visits.max()
+        assert visits.sum() == pytest.approx(65535, abs=len(moves))
+        shares = visits / 65535
+        whole = [n for n in range(1, SEARCHED.nodes + 1) if np.allclose(shares * n, np.round(shares * n), atol=0.01)]
+        counts.append(whole[0])  # it fails where the shares are not those of visits
+    assert np.median(counts) >= SEARCHED.searched - 1  # the visits but for the first, where none is proven to lose
+
+
+def test_searched_positions_come_again_from_the_seed_and_after_more_are_asked_for(tmp_path: Path) -> None:
+    collect(tmp_path / "a", 400, SEARCHED)
+    first = content(tmp_path / "a")
+    collect(tmp_path / "a", 900, SEARCHED)
+    collect(tmp_path / "b", 900, SEARCHED, batch_size=7)
+    with Network([hash_evaluator(8), hash_evaluator(8)]) as network:
+        collect_leaves(tmp_path / "threads", network, 900, settings=SEARCHED, seed=5)
+    assert content(tmp_path / "a") == content(tmp_path / "b") == content(tmp_path / "threads")
+    assert content(tmp_path / "a").startswith(first)
+    for other in (SHORT, LeafSettings(nodes=60, plies=6), LeafSettings(nodes=60, plies=6, searched=9)):
+        with pytest.raises(LeafError, match=r"has leaves of another run .*searched"):
+            collect(tmp_path / "a", 900, other)
+    collect(tmp_path / "leaves", 100)
+    assert "searched" not in (tmp_path / "leaves" / ".leaves.json").read_text("utf-8")
+
+
+def test_what_has_few_visits_or_another_teacher_is_not_searched(tmp_path: Path) -> None:
+    for visits in (-1, 1, 201):
+        with pytest.raises(LeafError, match=f"searched is {visits}; it must be from 2 to the nodes of a search, 200"):
+            LeafSettings(searched=visits)
+    out = tmp_path / "out"
+    with Network("<hash>") as network, pytest.raises(LeafError, match="give either searched or a teacher"):
+        collect_leaves(out, network, 100, settings=SEARCHED, teacher=network)
+    options = ("leaves", "-o", out, "--positions", 100, "--network", "<hash>", "--nodes", 60, "--searched", 8)
+    code, _, said = run(*options, "--teacher", "<uniform>")
+    assert (code, "give either searched or a teacher" in said) == (1, True)
+    assert not out.exists()
+    assert run_json(*options)["positions"] == len(games_of(out)) >= 100
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="no such signal")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_it_and_the_same_call_goes_on(tmp_path: Path, number: signal.Signals) -> None:

@@ -11,7 +11,7 @@ from torch import nn
 from fukayomi.learning.data.batches import prefetch
 from fukayomi.learning.data.dataset import Dataset
 from fukayomi.learning.data.tensors import TensorBatch
-from fukayomi.learning.devices import choose_device
+from fukayomi.learning.devices import DeviceError, choose_device
 from fukayomi.learning.head_losses import has_targets, head_losses
 from fukayomi.learning.metrics import Metrics, MetricsSum
 from fukayomi.learning.settings import VAL_LAMBDA
@@ -50,7 +50,8 @@ def evaluate(
         CheckpointError, ParameterFileError, ModelFileError: The file is missing, damaged or something else, or its
             network gives numbers that are not finite.
         DataFileError: A record of the test set is damaged.
-        DeviceError: There is no such device.
+        PackedError: The test set has a position that the rules do not allow.
+        DeviceError: There is no such device, or it is not the CPU and the network is a sparse one.
     """
     require_ranges(val_lambda, batch)
     if sample is not None and sample < 1:
@@ -63,10 +64,11 @@ def evaluate(
     chunks = (indices[first : first + batch] for first in range(0, len(indices), batch))
     with evaluation_mode(placed), torch.inference_mode():
         for arrays in prefetch(data.arrays(chunk, heads=bool(heads)) for chunk in chunks):
-            part = TensorBatch.of(arrays, where, placed)
+            part = TensorBatch.of(arrays, where, placed, over_moves=True)
             targets = replace(part.targets, position_weights=None)  # of training alone
             if trained and heads:
                 policy, value, outputs = trained.all_outputs(*part.features_for(placed))
+                policy = part.of_moves(policy)
                 losses = head_losses({name: outputs[name] for name in heads}, targets)
                 total.add_heads(losses, len(part))
             else:
@@ -100,6 +102,8 @@ def place_network(network: nn.Module | Path | str, device: str | torch.device | 
         parameter = next(network.parameters(), None)
         device = torch.device("cpu") if parameter is None else parameter.device
     where = choose_device(device)
+    if isinstance(network, SparseNetwork) and where.type != "cpu":
+        raise DeviceError(f"a sparse network is computed on the CPU, not on {where}: use cpu or auto")
     return network.to(where), where
 
 

@@ -185,6 +185,7 @@ def evaluate_networks(
     Raises:
         ValueError: There is no network or no test set, or a setting is out of range.
         CheckpointError, ParameterFileError, ModelFileError, DataFileError, DeviceError: As in `evaluate`.
+        PackedError: A test set has a position that the rules do not allow.
     """
     if not networks or not tests:
         raise ValueError("an evaluation needs a network and a test set")
@@ -241,7 +242,7 @@ def _sums_of_groups(
         for arrays in prefetch(map(data.arrays, chunks)):
             groups = np.searchsorted(starts, np.arange(done, done + len(arrays)), side="right") - 1
             for number, (network, where) in enumerate(networks):
-                part = TensorBatch.of(arrays, where, network)
+                part = TensorBatch.of(arrays, where, network, over_moves=True)
                 policy, value = part.outputs_of(network)
                 metrics = position_metrics(policy, value, part.targets, val_lambda).double().cpu().numpy()
                 np.add.at(sums[number], groups, metrics)

@@ -57,9 +57,10 @@ class SoftPolicy:
 
 @dataclass(frozen=True)
 class MoveLists:
-    """The policy target of N positions over lists of their moves, M in all, for networks with logits of those alone.
+    """The policy target of N positions over lists of their moves, M in all, for logits of those alone.
 
-    The logits are [M], position by position.
+    The moves are those that the search tries: without needless non-promotions, which count for the promotion. The
+    logits are [M], position by position.
     """
 
     offsets: Tensor
@@ -79,12 +80,12 @@ class MoveLists:
         with torch.no_grad():
             largest = torch.segment_reduce(logits.detach(), "max", offsets=self.offsets)
         shifted = logits - largest[self.rows]
-        sums = torch.zeros(count, dtype=logits.dtype).index_add(0, self.rows, shifted.exp())
+        sums = logits.new_zeros(count).index_add(0, self.rows, shifted.exp())
         return shifted - sums.log()[self.rows]
 
     def sums(self, each: Tensor) -> Tensor:
         """Sums [N] over the moves, [M], of each position."""
-        return torch.zeros(len(self.played), dtype=each.dtype).index_add(0, self.rows, each)
+        return each.new_zeros(len(self.played)).index_add(0, self.rows, each)
 
     def cross_entropies(self, logits: Tensor, weights: Tensor) -> Tensor:
         """Of each position, against weights [M]: [N], in nats."""
@@ -140,7 +141,7 @@ class Targets:
     position_weights: Tensor | None = None
     """float32 [N], 0 or more: how much each position counts; None: all 1."""
     moves: MoveLists | None = None
-    """The policy target, if the network's logits are those of moves, [M]; else they are [N, 2187]."""
+    """The policy target, if the logits are those of moves, [M]; else they are [N, 2187]."""
 
     def policy_losses(self, policy: Tensor) -> Tensor:
         """The cross-entropy of each position, [N], in nats; 0 without a move to learn."""

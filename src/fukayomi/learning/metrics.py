@@ -1,4 +1,9 @@
-"""Test-set metrics, defined as in dlshogi so that figures can be compared."""
+"""Test-set metrics, the same for networks of all families.
+
+They are dlshogi's, but those of the policy are over the moves that the search tries in each position, not over all
+2187 labels: all legal moves but needless non-promotions, which count for the promotion. What a network gives to other
+labels changes nothing in play, and a sparse one has no logits of them.
+"""
 
 # pyright: reportUnknownMemberType=false
 
@@ -24,8 +29,8 @@ class Metrics(Tabular):
     positions: int
     """Number of positions."""
     policy_loss: float
-    """Cross-entropy of the policy target (the move played; in hcpe3 and avg, the visits) over all 2187 labels: the mean
-    over the positions that have a move, NaN if none has."""
+    """Cross-entropy of the policy target (the move played; in hcpe3 and avg, the visits) over the moves: the mean over
+    the positions that have a move, NaN if none has."""
     result_loss: float
     """Binary cross-entropy of the game's result."""
     search_value_loss: float
@@ -33,12 +38,12 @@ class Metrics(Tabular):
     total_loss: float
     """policy + (1 - val_lambda) * result + val_lambda * search value; policy is 0 in a position without a move."""
     policy_accuracy: float
-    """Share of positions with a move whose most likely label is it; in hcpe3 and avg, the most visited move. NaN if
+    """Share of positions with a move in which it is the most likely; in hcpe3 and avg, the most visited move. NaN if
     none has a move."""
     value_accuracy: float
     """Share of positions whose value (0.5 or more: won) agrees with the result; draws count as won, as in dlshogi."""
     policy_entropy: float
-    """Entropy of the policy over all 2187 labels."""
+    """Entropy of the policy over the moves."""
     heads: Mapping[str, float] = field(default_factory=dict[str, float])
     """Losses of the heads that only training has, as "reply_loss", where the test set has their targets."""
 
@@ -117,7 +122,7 @@ class MetricsSum:
         self._heads: dict[str, float] = {}
 
     def add(self, policy: Tensor, value: Tensor, targets: Targets) -> None:
-        """Add a batch: logits [N, 2187] and [N, 1], and their targets."""
+        """Add a batch: logits of moves, [M], or [N, 2187], as the targets have them, and [N, 1]."""
         metrics = position_metrics(policy, value, targets, self._val_lambda)
         self._sums += metrics.double().sum(dim=0).cpu()
         self.positions += len(metrics)

@@ -113,8 +113,9 @@ class SparseNetwork(nn.Module):
         return policy, value.unsqueeze(1), {}
 
 
-def _array(tensor: Tensor) -> NDArray[np.float32]:
-    return cast("NDArray[np.float32]", tensor.detach().contiguous().numpy())
+def _arrays(*tensors: Tensor) -> list[NDArray[np.float32]]:
+    """The memory of tensors; that of a copy for one that is not contiguous."""
+    return [cast("NDArray[np.float32]", tensor.detach().contiguous().numpy()) for tensor in tensors]
 
 
 def _recycled(*shape: int) -> Tensor:
@@ -126,54 +127,31 @@ class _FirstLayer(torch.autograd.Function):
     """The products of the accumulators of the policy, [N, policy / 2], and the value, [N, value / 2]."""
 
     @staticmethod
-    def forward(
-        ctx: Any,
-        squares: Tensor,
-        attacked: Tensor,
-        placed: Tensor,
-        others: Tensor,
-        bias: Tensor,
-        config: SparseConfig,
-        positions: SparsePositions,
-    ) -> tuple[Tensor, Tensor]:
-        count, columns = len(positions), config.policy + config.value
-        accumulators = _recycled(columns // BLOCK, count, BLOCK)
+    def forward(ctx: Any, *arguments: Any) -> tuple[Tensor, Tensor]:
+        parts: tuple[Tensor, ...] = arguments[:5]  # squares, attacked, placed, others, bias
+        config: SparseConfig = arguments[5]
+        positions: SparsePositions = arguments[6]
+        count = len(positions)
+        accumulators = _recycled((config.policy + config.value) // BLOCK, count, BLOCK)
         policy, value = torch.empty(count, config.policy // 2), torch.empty(count, config.value // 2)
         _native.first_layer(
             positions.rows,
             positions.row_offsets,
-            squares=_array(squares),
-            attacked=_array(attacked),
-            placed=_array(placed),
-            others=_array(others),
-            bias=_array(bias),
-            accumulators=_array(accumulators),
-            policy=_array(policy),
-            value=_array(value),
+            *_arrays(*parts, accumulators, policy, value),
             threads=torch.get_num_threads(),
         )
-        ctx.positions, ctx.shapes = positions, [part.shape for part in (squares, attacked, placed, others, bias)]
+        ctx.positions, ctx.shapes = positions, [part.shape for part in parts]
         ctx.save_for_backward(accumulators)
         return policy, value
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> Any:
-        policy, value = gradients
-        (accumulators,) = ctx.saved_tensors
-        found = [_recycled(*shape) for shape in ctx.shapes]
-        squares, attacked, placed, others, bias = map(_array, found)
         positions: SparsePositions = ctx.positions
+        found = [_recycled(*shape) for shape in ctx.shapes]
         _native.first_layer_backward(
             positions.rows,
             positions.row_offsets,
-            accumulators=_array(accumulators),
-            policy=_array(policy),
-            value=_array(value),
-            squares=squares,
-            attacked=attacked,
-            placed=placed,
-            others=others,
-            bias=bias,
+            *_arrays(*ctx.saved_tensors, *gradients, *found),
             threads=torch.get_num_threads(),
         )
         return (*found, None, None)
@@ -185,7 +163,7 @@ class _SumWeights(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, weights: Tensor, positions: SparsePositions) -> Tensor:
         out = torch.empty(len(positions))
-        _native.sum_weights(positions.rows, positions.row_offsets, _array(weights), _array(out))
+        _native.sum_weights(positions.rows, positions.row_offsets, *_arrays(weights, out))
         ctx.positions, ctx.shape = positions, weights.shape
         return out
 
@@ -193,7 +171,7 @@ class _SumWeights(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Tensor) -> Any:
         found = torch.empty(ctx.shape)
         positions: SparsePositions = ctx.positions
-        _native.sum_weights_backward(positions.rows, positions.row_offsets, _array(gradients[0]), _array(found))
+        _native.sum_weights_backward(positions.rows, positions.row_offsets, *_arrays(*gradients, found))
         return found, None
 
 
@@ -201,54 +179,31 @@ class _MoveLogits(torch.autograd.Function):
     """The logits of all moves, [M]."""
 
     @staticmethod
-    def forward(
-        ctx: Any,
-        label_table: Tensor,
-        label_bias: Tensor,
-        group_table: Tensor,
-        group_bias: Tensor,
-        hidden: Tensor,
-        positions: SparsePositions,
-    ) -> Tensor:
+    def forward(ctx: Any, *arguments: Any) -> Tensor:
+        saved: tuple[Tensor, ...] = arguments[:5]  # tables and biases of labels and groups, hidden
+        positions: SparsePositions = arguments[5]
         logits = torch.empty(len(positions.labels))
         _native.move_logits(
             positions.labels,
             positions.groups,
             positions.move_offsets,
-            label_table=_array(label_table),
-            label_bias=_array(label_bias),
-            group_table=_array(group_table),
-            group_bias=_array(group_bias),
-            hidden=_array(hidden),
-            logits=_array(logits),
+            *_arrays(*saved, logits),
             threads=torch.get_num_threads(),
         )
         ctx.positions = positions
-        ctx.save_for_backward(label_table, label_bias, group_table, group_bias, hidden)
+        ctx.save_for_backward(*saved)
         return logits
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> Any:
         saved: tuple[Tensor, ...] = ctx.saved_tensors
-        label_table, label_bias, group_table, group_bias, hidden = saved
-        found = [torch.zeros_like(table) for table in saved[:4]]
-        of_hidden = torch.empty_like(hidden)
+        found = [*(torch.zeros_like(table) for table in saved[:4]), torch.empty_like(saved[4])]
         positions: SparsePositions = ctx.positions
         _native.move_logits_backward(
             positions.labels,
             positions.groups,
             positions.move_offsets,
-            label_table=_array(label_table),
-            label_bias=_array(label_bias),
-            group_table=_array(group_table),
-            group_bias=_array(group_bias),
-            hidden=_array(hidden),
-            gradients=_array(gradients[0]),
-            label_table_gradients=_array(found[0]),
-            label_bias_gradients=_array(found[1]),
-            group_table_gradients=_array(found[2]),
-            group_bias_gradients=_array(found[3]),
-            hidden_gradients=_array(of_hidden),
+            *_arrays(*saved, *gradients, *found),
             threads=torch.get_num_threads(),
         )
-        return (*found, of_hidden, None)
+        return (*found, None)

@@ -8,7 +8,8 @@ from typing import Any, ClassVar, cast
 from fukayomi.nn.config import HeadName, NetworkConfig, NetworkConfigError
 
 FAMILY = "sparse"
-LARGEST = {"policy": 4096, "value": 4096, "shared": 2048, "hidden": 1024}
+LIMITS = {"policy": (64, 1024), "value": (64, 1024), "shared": (32, 512), "hidden": (8, 256)}
+"""What each width is a multiple of, and its maximum: those of a file (`native/sparse/file.cpp`)."""
 
 
 @dataclass(frozen=True)
@@ -26,22 +27,21 @@ class SparseConfig:
     shared: int = 64
     """Of the policy's numbers, those that the rows of a move are multiplied with; a multiple of 32."""
     hidden: int = 32
-    """Width of the value's two layers."""
+    """Width of the value's two layers, a multiple of 8."""
 
     heads: ClassVar[tuple[HeadName, ...]] = ()
     """It has no further heads."""
 
     def __post_init__(self) -> None:
-        for name, multiple in (("policy", 64), ("value", 64), ("shared", 32), ("hidden", 1)):
+        for name, (multiple, most) in LIMITS.items():
             number: Any = getattr(self, name)  # of a file, it may be anything
             if (
                 isinstance(number, bool)
                 or not isinstance(number, Integral)
-                or not multiple <= int(number) <= LARGEST[name]
+                or not multiple <= int(number) <= most
                 or int(number) % multiple
             ):
-                wanted = f"a multiple of {multiple}" if multiple > 1 else "an integer"
-                raise NetworkConfigError(f"{name} must be {wanted}, at most {LARGEST[name]}, not {number!r}")
+                raise NetworkConfigError(f"{name} must be a multiple of {multiple}, at most {most}, not {number!r}")
             object.__setattr__(self, name, int(number))
         if self.shared > self.policy // 2:
             raise NetworkConfigError(f"shared must be at most half of policy, {self.policy // 2}, not {self.shared}")

@@ -2,7 +2,7 @@
 
 A column of the table has steps of its own: 64 to 1023 of them are 1, where the accumulator is clipped. Few steps hold
 large weights, many hold small ones exactly; those with the least error are taken, where a row counts as often as it
-occurs in the given positions.
+occurs in the given positions, and which no position of a game drives out of 16 bits.
 """
 
 from pathlib import Path
@@ -15,13 +15,19 @@ from numpy.typing import NDArray
 from fukayomi._native import SPARSE_ROWS, sparse_kept_rows
 from fukayomi.files.atomic import replace_file
 from fukayomi.files.sparse_network import SparseWidths, read_sparse_file, sparse_file_bytes
-from fukayomi.nn.parameters import require_finite
-from fukayomi.nn.sparse import BLOCK, SQUARE_ROWS, SparseConfig, SparseNetwork, SparsePositions
+from fukayomi.nn.parameters import ExportError, require_finite
+from fukayomi.nn.sparse import BLOCK, CONTENTS, SQUARE_ROWS, SQUARES, SparseConfig, SparseNetwork, SparsePositions
 
 NUMBER = 127
 """A number of 1 in a file's network."""
 MIN_TOP, MAX_TOP = 64, 1023
 _TOPS = np.unique(np.geomspace(MIN_TOP, MAX_TOP, 32).astype(np.int64))
+MOST_THREATS, MOST_ZONE_ATTACKERS = 100, 128
+"""Rows of these kinds that a position has at most: 1.2 million positions of games and searches had 90 and 120."""
+LARGEST_SUM = 2**15 - 1
+"""Of an accumulator; beyond it a sum would come out with the other sign."""
+_HAND_ROWS, _ZONE_PLACES = 57, 50
+_PIECES = [18, 4, 4, 4, 2, 2, 4, 1, 18, 4, 4, 4, 2, 2]  # in a game, of the kinds of each side
 _Floats = NDArray[np.float32]
 
 
@@ -34,18 +40,17 @@ def save_sparse(network: SparseNetwork, path: Path | str, positions: SparsePosit
         positions: What the network will see, some thousands or more; without them all rows count alike.
 
     Raises:
-        ExportError: A parameter is not finite.
+        ExportError: A parameter is not finite, or an accumulator too large for 16 bits.
         DiskError: The disk is full.
         OSError: The file cannot be written.
-        ValueError: The network has widths that a file cannot have.
     """
     require_finite(network.state_dict())
     config = network.config
     widths = SparseWidths(config.policy, config.value, config.shared, config.hidden)
-    kept = np.array(sparse_kept_rows(), np.int64)
+    kept = sparse_kept_rows()
     table = _rows(network.table())[kept]
     counts = np.ones(SPARSE_ROWS) if positions is None else np.bincount(positions.rows, minlength=SPARSE_ROWS) + 0.01
-    tops = _best_tops(table, counts[kept].astype(np.float32))
+    tops = _within_reach(_best_tops(table, counts[kept].astype(np.float32)), table, _numpy(network.bias), kept)
     arrays: dict[str, NDArray[Any]] = {
         "tops": tops.astype(np.uint16),
         "bias": _rounded(_numpy(network.bias) * tops, np.int16),
@@ -89,7 +94,7 @@ def load_sparse(path: Path | str) -> SparseNetwork:
     arrays, widths = file.arrays(), file.widths
     network = SparseNetwork(SparseConfig(widths.policy, widths.value, widths.shared, widths.hidden))
     scales = arrays["scales"]
-    kept = np.array(sparse_kept_rows(), np.int64)
+    kept = sparse_kept_rows()
     table = np.zeros((SPARSE_ROWS, widths.policy + widths.value), np.float32)
     table[kept] = arrays["table"] / arrays["tops"].astype(np.float32)
     value_rows = np.zeros((1, SPARSE_ROWS, BLOCK), np.float32)
@@ -165,3 +170,57 @@ def _best_tops(table: _Floats, counts: _Floats) -> NDArray[np.int64]:
         ]
         best.extend(_TOPS[np.argmin(errors, axis=0)].tolist())
     return np.array(best)
+
+
+def _within_reach(tops: NDArray[np.int64], table: _Floats, bias: _Floats, kept: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The steps, fewer for columns whose sums could leave 16 bits.
+
+    Raises:
+        ExportError: They could do so with the fewest steps, too.
+    """
+    tops, columns = tops.copy(), np.arange(len(tops))
+    while len(columns):
+        rows = np.zeros((SPARSE_ROWS, len(columns)), np.int16)
+        rows[kept] = _rounded(table[:, columns] * tops[columns], np.int8)
+        starts = np.rint(bias[columns] * tops[columns].astype(np.float64))
+        reached = np.maximum(largest_sums(rows) + starts, largest_sums(-rows) - starts)
+        columns, reached = columns[reached > LARGEST_SUM], reached[reached > LARGEST_SUM]
+        if (tops[columns] == MIN_TOP).any():
+            worst = int(np.argmax(reached))
+            raise ExportError(
+                f"accumulator {columns[worst]} could reach {reached[worst]:,.0f} steps, and 16 bits hold "
+                f"{LARGEST_SUM:,}: its weights or its bias are far beyond the range 0 to 1 in which it counts; train "
+                "with a lower learning rate or with weight decay"
+            )
+        tops[columns] = _TOPS[np.searchsorted(_TOPS, tops[columns]) - 1]
+    return tops
+
+
+def largest_sums(rows: NDArray[np.int16]) -> NDArray[np.int64]:
+    """The most that the rows of a position can add up to in each column, [columns], 0 at least.
+
+    A position has a row for each square at most, one for what stands in each place of a zone, and no more threats and
+    attackers in zones than positions of games have; no more threats to a kind of piece by another than there are pieces
+    of the first.
+
+    Args:
+        rows: The table, [SPARSE_ROWS, columns].
+    """
+    columns = rows.shape[1]
+    of_hands = SQUARE_ROWS + _HAND_ROWS
+    of_threats = of_hands + len(_PIECES) ** 2 * 4
+    zones = rows[of_threats:].reshape(_ZONE_PLACES, -1, columns)
+    threats = np.repeat(rows[of_hands:of_threats], np.repeat(_PIECES * 2, 2 * len(_PIECES)), axis=0)
+    found = [
+        rows[:SQUARE_ROWS].reshape(-1, SQUARES, columns).max(axis=0),
+        rows[SQUARE_ROWS:of_hands],
+        _largest(threats, MOST_THREATS),
+        zones[:, :CONTENTS].max(axis=1),
+        _largest(zones[:, CONTENTS:].reshape(-1, columns), MOST_ZONE_ATTACKERS),
+    ]
+    return sum((part.clip(0).sum(axis=0, dtype=np.int64) for part in found), np.zeros(columns, np.int64))
+
+
+def _largest(rows: NDArray[np.int16], count: int) -> NDArray[np.int16]:
+    """The largest numbers of each column."""
+    return np.partition(rows, len(rows) - count, axis=0)[len(rows) - count :]

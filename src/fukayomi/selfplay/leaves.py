@@ -1,7 +1,8 @@
-"""`collect_leaves`: positions that searches asked a network about, as training data.
+"""`collect_leaves`: positions that searches asked a network about, or searched themselves, as training data.
 
 A network plays games against itself, with few nodes a move, from given positions or from the start position. Every
-position that it evaluates on the way becomes a game of one move in hcpe3, with its policy and its value. The games are
+position that it evaluates on the way becomes a game of one move in hcpe3, with its policy and its value; or every
+position of the trees that has enough visits, with the policy and the value that the search found. The games are
 those of `fukayomi selfplay`'s pool (`pool_threads.py`): many at once, which fill batches together. A game depends on
 its number, the seed and the settings alone, and its leaves are taken in the order of the games, so that the output does
 not depend on threads, batches or kills.
@@ -29,7 +30,7 @@ from fukayomi.learning.reanalysis.targets import labels_of_evaluation
 from fukayomi.listener import SILENT, Listener
 from fukayomi.selfplay.leaf_folder import LeafError, LeafFolder
 from fukayomi.selfplay.openings import Openings, OpeningSet, find_mates
-from fukayomi.selfplay.pool_threads import PoolThreads, games_at_once, slots_of
+from fukayomi.selfplay.pool_threads import BATCHES_A_SLOT, PoolThreads, slots_of
 
 READING, LEAVES = "reading", "leaves"
 PART_POSITIONS = 250_000
@@ -48,6 +49,9 @@ MOST_STARTS = 1_000_000
 FUTILE_GAMES = 200
 """Games in a row without a new leaf after which the run gives up."""
 _CACHE_BYTES_A_LEAF = 160  # a little more than an entry takes
+_MOST_CACHE_MB = 16  # of a game; for long searches it would take gigabytes
+_GAMES_AHEAD = 4
+"""So many times the games that are played at once may be over before an earlier one is: these are lost at the end."""
 _WAIT_S = 0.25
 
 
@@ -65,6 +69,9 @@ class LeafSettings:
     """Moves of a game at most; it ends earlier where it is over, or decided."""
     temperature: float = 1.0
     """A move is drawn in proportion to visits^(1 / temperature); at least 0.1 counts."""
+    searched: int = 0
+    """Record positions of the trees with at least so many visits, 2 to `nodes`, as the search found them; 0: record
+    those that the network evaluates."""
 
     def __post_init__(self) -> None:
         for name, most in (("nodes", 1_000_000), ("plies", 512), ("temperature", 1000)):
@@ -72,6 +79,8 @@ class LeafSettings:
             least = 0 if name == "temperature" else 1
             if not least <= value <= most:
                 raise LeafError(f"{name} is {value}; it must be from {least} to {most:,}")
+        if self.searched and not 2 <= self.searched <= self.nodes:
+            raise LeafError(f"searched is {self.searched}; it must be from 2 to the nodes of a search, {self.nodes:,}")
 
     def params(self, seed: int) -> SelfplayParams:
         """What the native core needs for games with this seed."""
@@ -82,13 +91,18 @@ class LeafSettings:
         params.random_cutoff, params.random_cutoff_drop = 1.0, 0.0
         params.max_move, params.plies = 512, self.plies
         params.threshold, params.play_out = DECIDED, 0.0
-        params.keep_leaves, params.seed = True, seed
+        params.keep_leaves, params.keep_nodes, params.seed = not self.searched, self.searched, seed
         return params
 
     @property
     def most_leaves(self) -> int:
-        """Leaves of a game at most."""
+        """Positions of a game at most."""
         return self.plies * (self.nodes + 1)
+
+    @property
+    def usual_leaves(self) -> int:
+        """About as many as a game has that is not over early."""
+        return max(1, self.most_leaves // max(1, self.searched))
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +114,8 @@ class Leaves:
     new: int
     """Those that this run has added."""
     evaluated: int
-    """Positions that the network evaluated for them; the others were in the folder already, or came twice."""
+    """Positions that the network evaluated for them; the others were in the folder already, came twice, or have too few
+    visits (`LeafSettings.searched`)."""
     games: int
     """Games that they are from."""
     parts: tuple[Path, ...]
@@ -130,6 +145,11 @@ def collect_leaves(
 
         collect_leaves("leaves", Network(), 1_000_000, ["games.hcpe3"])
         collect_leaves("leaves", Network("small.onnx"), 1_000_000, teacher=Network())
+        collect_leaves("nodes", Network("<sparse>"), 1_000_000, settings=LeafSettings(nodes=4000, searched=64))
+
+    With ``searched`` it writes the positions of the search trees that have so many visits: with the shares of the
+    visits as the policy and the mean value of the search, without those that are proven won or lost, or whose value
+    comes from a repetition. A position that several searches of a game visited has the labels of the last.
 
     Each becomes a game of one move, the best one, without a result: the policy as visits that add up to about 65535,
     without moves that have less than 1/512 of it, and the value as an evaluation. Train on them with val_lambda 1.
@@ -146,14 +166,16 @@ def collect_leaves(
         settings: How games are played on.
         begin: Where games of records and hcpe3 are entered: before all moves, before those with a score or visits, or
             after the last one (`Plies`).
-        teacher: A network whose policies and values become the labels, in place of those of the searches.
+        teacher: A network whose policies and values become the labels, in place of those of the network that
+            searches. Not with ``settings.searched``.
         seed: Random seed; the same seed, network, settings and starts give the same positions in the same order, with
             networks whose answers do not depend on what else is in a batch (those of our own code).
         part_positions: Positions of a file.
         listener: Hears of the progress.
 
     Raises:
-        LeafError: A number is out of range, no game can begin, or the folder has another run.
+        LeafError: A number is out of range, a teacher would label searched positions, no game can begin, or the
+            folder has another run.
         ValueError: A file of starts, or a part, is damaged.
         EvaluatorError: A network failed.
         LockedError: Another process works in the folder.
@@ -165,6 +187,11 @@ def collect_leaves(
     for name, number, least in (("positions", positions, 1), ("part_positions", part_positions, 1), ("seed", seed, 0)):
         if not least <= number < 2**63:
             raise LeafError(f"{name} is {number}; it must be from {least} to {2**63 - 1}")
+    if settings.searched and teacher is not None:
+        raise LeafError(
+            f"searched positions (with {settings.searched} visits or more) have the labels of their search: give "
+            "either searched or a teacher"
+        )
     with StopRequest() as stop:
         openings = Openings([_read_starts(starts, begin, seed, listener)] if starts else [])
         description = {
@@ -174,12 +201,20 @@ def collect_leaves(
             "starts": openings.settings,
             **asdict(settings),
         }
+        if not settings.searched:
+            del description["searched"]  # folders from before have none
         with LeafFolder(Path(out), description) as folder:
             run = _Run(folder, network, teacher, openings, settings, seed, positions, part_positions, listener)
             try:
                 return run.play(stop)
             finally:
                 run.close()
+
+
+def _games_at_once(network: Network) -> int:
+    """How many games keep its batches full; more would only be begun earlier."""
+    rows = sum(evaluator.slots * evaluator.batch_size for evaluator in network.evaluators)
+    return max(slots_of(network), BATCHES_A_SLOT * rows // LEAVES_AT_ONCE)
 
 
 def _read_starts(files: Sequence[Path | str], begin: Plies, seed: int, listener: Listener) -> OpeningSet:
@@ -238,15 +273,17 @@ class _Run:
         listener: Listener,
     ) -> None:
         self._folder, self._teacher, self._openings, self._seed = folder, teacher, openings, seed
-        self._most_leaves, self._positions, self._part_positions = settings.most_leaves, positions, part_positions
+        self._most_leaves, self._usual_leaves = settings.most_leaves, settings.usual_leaves
+        self._positions, self._part_positions = positions, part_positions
         self._listener = listener
         self._began_s = time.monotonic()
         self._keys = self._known_positions()
         self._before = len(self._keys)
-        self._parallel = max(slots_of(network), games_at_once(network))
-        cache_mb = 1 + settings.most_leaves * _CACHE_BYTES_A_LEAF // 2**20
+        parallel = _games_at_once(network)
+        self._most_added = _GAMES_AHEAD * parallel
+        cache_mb = min(1 + settings.most_leaves * _CACHE_BYTES_A_LEAF // 2**20, _MOST_CACHE_MB)
         self._pool = SelfplayPool(
-            settings.params(seed), network.settings.search_params(), self._parallel, shares=slots_of(network),
+            settings.params(seed), network.settings.search_params(), parallel, shares=slots_of(network),
             cache_mb=cache_mb,
         )  # fmt: skip
         self._threads = PoolThreads(self._pool, [network])
@@ -303,16 +340,16 @@ class _Run:
         return len(self._keys) >= self._positions
 
     def _top_up(self) -> None:
-        """Queue games: as many as are played at once, but no more than can be needed."""
-        needed = -(-(self._positions - len(self._keys)) // self._most_leaves)
-        while self._added - self._next < min(self._parallel, needed):
+        """Queue games: some more than are played at once, but no more than will be needed."""
+        needed = -(-(self._positions - len(self._keys)) // self._usual_leaves)
+        while self._added - self._next < min(self._most_added, needed):
             self._pool.add(self._added, self._openings.draw(self._seed, self._added))
             self._added += 1
 
     def _take(self, game: FinishedGame) -> None:
         """Add the leaves of the next game to the part."""
         before = len(self._keys)
-        found, count = self._keys.add_new(game.leaves)
+        found, count = self._keys.add_new(game.kept)
         self._evaluated += game.evaluations
         if self._teacher is not None and count:
             found = _taught(found, self._teacher)

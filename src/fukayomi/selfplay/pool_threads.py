@@ -1,6 +1,7 @@
 """The threads that play the games of a pool: each slot of each device has one, with a share of the games.
 
-A thread gathers a batch of leaves, has it evaluated, and applies it. Python sees batches and games, never a playout.
+A thread gathers a batch of leaves, has it evaluated, and applies it. Python sees batches and games, never a playout; of
+a network that the core runs by itself it sees stretches of batches.
 """
 
 import queue
@@ -9,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from fukayomi._native import FinishedGame, SelfplayPool, WaitingGame
+from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.evaluators.calls import LIBRARY_CALLS
 from fukayomi.engine.evaluators.protocol import Evaluator, Slot
 from fukayomi.engine.network import Network
@@ -19,6 +21,8 @@ BATCHES_A_SLOT = 2
 """Games at once fill so many batches of each slot, at least, so that one is full while games begin and end."""
 IDLE_S = 0.02
 """Pause of a thread whose games all wait for something else."""
+STRETCH_S = 0.01
+"""The core plays for about so long before it reports."""
 
 Report = list[FinishedGame] | list[WaitingGame]
 
@@ -101,8 +105,17 @@ class PoolThreads:
             self._reports.put(error)
 
     def _step(self, share: int, number: int, evaluator: Evaluator, slot: Slot) -> int:
-        """One batch of a network; its number of rows."""
+        """One batch of a network, or a stretch of them if the core runs it alone; the number of rows."""
         pool, capacity = self._pool, slot.capacity
+        core = getattr(evaluator, "core", None)
+        runner = None if core is None else core(slot)
+        if runner is not None:
+            memory = slot.input, slot.logits, slot.values
+            seconds = STRETCH_S if len(self._networks) == 1 else 0.0
+            rows, is_finite = pool.run(share, runner, *memory, capacity, number, seconds)
+            if not is_finite:
+                raise EvaluatorError(f"{evaluator.identity}: the policy or the value has a number that is not finite")
+            return rows
         rows = pool.gather(share, slot.input, capacity, number)
         if rows > 0:
             try:

@@ -1,5 +1,6 @@
 """Training of sparse networks: what they read of batches, whole runs beside plain torch, and what is refused."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ import pytest
 import torch
 import torch.nn.functional as F  # noqa: N812 - the usual name
 from learning_samples import Interrupter
+from network_samples import shaken_sparse
 
 from fukayomi._native import NO_POLICY_LABEL, encode_hcp, policy_label, sparse_batch, sparse_planes_batch
 from fukayomi.data import write_data
@@ -21,7 +23,9 @@ from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.evaluators.backends.backend import Plan
 from fukayomi.engine.evaluators.backends.network_file import NetworkFile
 from fukayomi.learning import (
+    CheckpointError,
     Dataset,
+    DeviceError,
     JsonLinesListener,
     TrainingError,
     TrainingResult,
@@ -37,6 +41,7 @@ from fukayomi.learning.loss import Losses, LossWeights, TeacherTargets, compute_
 from fukayomi.learning.models import ModelFileError, residual
 from fukayomi.learning.settings import PRESETS
 from fukayomi.learning.training.configuration import build_configuration, read_configuration
+from fukayomi.learning.training.teacher import Teacher
 from fukayomi.nn import ExportError, NetworkConfig, NetworkConfigError, PolicyValueNetwork, load_parameters
 from fukayomi.nn.sparse import SparseNetwork
 from fukayomi.nn.sparse_config import SparseConfig, config_from_dict, config_from_name
@@ -51,15 +56,6 @@ CPU = torch.device("cpu")
 
 def run(out: Path, files: tuple[Path, Path], settings: TrainingSettings = SETTINGS, **options: Any) -> TrainingResult:
     return train(TINY, Dataset(files[0]), out, test=Dataset(files[1]), settings=settings, threads=1, **options)
-
-
-def shaken() -> SparseNetwork:
-    torch.manual_seed(3)
-    network = SparseNetwork(TINY)
-    with torch.no_grad():
-        for parameter in network.parameters():
-            parameter.add_(torch.randn_like(parameter) * 0.05)
-    return network
 
 
 def test_planes_are_read_as_the_positions_are(games_file: Path) -> None:
@@ -132,7 +128,7 @@ def plain_losses(network: SparseNetwork, batch: TensorBatch, weights: LossWeight
 
 
 def test_a_step_is_that_of_plain_torch(games_file: Path) -> None:
-    network = shaken()
+    network = shaken_sparse(TINY)
     batch = TensorBatch.of(Dataset(games_file).arrays(range(40)), CPU, network)
     weights = LossWeights(val_lambda=0.4, value=0.7, entropy=0.05)
     teacher = TeacherTargets(torch.softmax(torch.randn(40, 2187), dim=1), torch.rand(40), 0.3)
@@ -153,7 +149,7 @@ def test_a_step_is_that_of_plain_torch(games_file: Path) -> None:
 
 
 def test_positions_without_a_move_count_for_the_value_alone(train_file: Path) -> None:
-    network, arrays = shaken(), Dataset(train_file).arrays(range(10))
+    network, arrays = shaken_sparse(TINY), Dataset(train_file).arrays(range(10))
     arrays.labels[:] = 0xFFFF
     empty = type(arrays)(**vars(arrays) | {"places": arrays.places[:0], "weights": arrays.weights[:0]})
     batch = TensorBatch.of(empty, CPU, network)
@@ -172,7 +168,7 @@ def test_all_formats_are_trained_on_by_weight(tmp_path: Path, train_file: Path, 
     write_data(tmp_path / "pool.psv", rows)
     files = (train_file, tmp_path / "pool.psv", games_file, tmp_path / "averages.avg")
     data = Dataset(*files, weights=[2, 3, 0.5, 1])
-    batch = TensorBatch.of(data.arrays(range(len(data))), CPU, shaken())
+    batch = TensorBatch.of(data.arrays(range(len(data))), CPU, shaken_sparse(TINY))
     lists = batch.targets.moves
     assert lists is not None
     sums = lists.sums(lists.weights)
@@ -276,8 +272,6 @@ def test_networks_and_files_that_do_not_fit_are_refused(tmp_path: Path, train_fi
         run(tmp_path / "a", files, initial=SparseNetwork(SparseConfig(128, 64, shared=32, hidden=8)))
     with pytest.raises(TrainingError, match="only residual ones grow"):
         train(NetworkConfig(1, 8), Dataset(train_file), tmp_path / "b", settings=SETTINGS, initial=SparseNetwork(TINY))
-    with pytest.raises(TrainingError, match="no teacher"):
-        run(tmp_path / "c", files, teacher=SparseNetwork(TINY))
     with pytest.raises(ExportError, match="rows and moves"):
         export_network(SparseNetwork(TINY), tmp_path / "network.onnx")
     with pytest.raises(ExportError, match="float16"):
@@ -289,8 +283,54 @@ def test_networks_and_files_that_do_not_fit_are_refused(tmp_path: Path, train_fi
         residual(SparseNetwork(TINY), "file", "dance")
 
 
+def test_it_is_evaluated_on_the_cpu(games_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fukayomi.learning.evaluation.choose_device", lambda _: torch.device("meta"))
+    with pytest.raises(DeviceError, match="computed on the CPU, not on meta: use cpu or auto"):
+        evaluate(SparseNetwork(TINY), Dataset(games_file), device="cuda")
+
+
 def test_a_residual_network_teaches_a_sparse_one(tmp_path: Path, train_file: Path, test_file: Path) -> None:
-    first = shaken()
+    first = shaken_sparse(TINY)
     result = run(tmp_path, (train_file, test_file), initial=first, teacher=PolicyValueNetwork(NetworkConfig(1, 8)))
     assert result.finished
     assert not torch.equal(load_network(result.checkpoint).state_dict()["squares"], first.squares)
+
+
+@pytest.mark.parametrize("is_sparse", [True, False])
+def test_the_targets_of_a_sparse_teacher_are_its_policy_over_the_moves(train_file: Path, *, is_sparse: bool) -> None:
+    data, teacher = Dataset(train_file), shaken_sparse(TINY)
+    arrays = data.arrays(range(12))
+    batch = TensorBatch.of(arrays, CPU, SparseNetwork(TINY) if is_sparse else PolicyValueNetwork(NetworkConfig(1, 8)))
+    targets = Teacher(teacher, CPU, weight=0.5, temperature=2.0)(batch)
+    assert (tuple(targets.policy.shape), tuple(targets.values.shape)) == ((12, 2187), (12,))
+    for row in range(12):
+        position = data[row].position
+        alone = TensorBatch.of(data.arrays([row]), CPU, teacher)
+        with torch.no_grad():
+            logits, value = alone.outputs_of(teacher)
+        labels = [position.policy_label(move) for move in position.useful_moves]
+        expected = torch.zeros(2187)
+        assert alone.targets.moves is not None
+        expected[alone.targets.moves.places] = torch.softmax(logits / 2.0, dim=0)
+        assert set(torch.nonzero(expected).flatten().tolist()) == set(labels)
+        torch.testing.assert_close(targets.policy[row], expected, rtol=1e-5, atol=1e-7)
+        torch.testing.assert_close(targets.values[row], torch.sigmoid(value[0, 0]))
+
+
+@pytest.mark.parametrize(("config", "lr"), [(TINY, 0.003), (NetworkConfig(1, 8), 0.02)])
+def test_a_sparse_network_teaches_both_families(
+    tmp_path: Path, train_file: Path, config: SparseConfig | NetworkConfig, lr: float
+) -> None:
+    teacher = shaken_sparse(TINY)
+    export_network(teacher, tmp_path / "teacher.sparse")
+    settings = replace(SETTINGS, steps=40, lr=lr, teacher_weight=1.0)
+    listener, data, out = JsonLinesListener(1), Dataset(train_file), tmp_path / "run"
+    train(config, data, out, settings=settings, teacher=tmp_path / "teacher.sparse", listener=listener, device="cpu")
+    lines = [json.loads(line) for line in (out / "log.jsonl").read_text("utf-8").splitlines()]
+    losses = [line["train"]["teacher_loss"] for line in lines if "train" in line]
+    assert losses[-1] < losses[0] - 0.05
+    longer = replace(settings, steps=41)
+    with pytest.raises(CheckpointError, match="the run has a teacher"):
+        train(config, data, out, settings=longer, resume=True, device="cpu")
+    again = train(config, data, out, settings=longer, teacher=tmp_path / "teacher.sparse", resume=True, device="cpu")
+    assert again.finished

@@ -46,6 +46,24 @@ def test_all_leaves_of_a_batch_are_labelled_and_legal() -> None:
     assert labelled == runner.search.evaluations
 
 
+def test_a_cancelled_batch_and_unusable_outputs_have_no_labels() -> None:
+    runner = Runner(Position())
+    runner.run(50)
+    n = runner.slot.gather(runner.search, runner.batch, 8)
+    assert n > 1
+    runner.slot.run(runner.evaluator, n)
+    logits, values = runner.slot.logits.copy(), runner.slot.values.copy()
+    logits[0, 0], values[1] = np.nan, np.nan
+    data = runner.search.labelled_leaves(runner.batch, logits, values)
+    assert len(decode_hcpe3(np.frombuffer(data, np.uint8), True).results) == n - 2
+    with pytest.raises(TypeError):
+        runner.search.labelled_leaves(runner.batch, logits.astype(np.float64), values)
+    # Its moves are not those of the new position.
+    runner.search.set_position(Position.from_sfen("9/4k4/9/9/9/9/9/9/4K4 b 2r2b4g4s4n4l18p 1"))
+    assert len(runner.batch) == n
+    assert runner.search.labelled_leaves(runner.batch, logits, values) == b""
+
+
 def test_positions_of_the_tree_are_labelled_with_visits_and_mean_value() -> None:
     position = Position.from_sfen(MATSURI)
     runner = Runner(position)

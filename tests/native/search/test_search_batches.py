@@ -143,8 +143,31 @@ def test_gathering_twice_is_refused() -> None:
     assert runner.slot.gather(runner.search, runner.batch, 16) == 1
     with pytest.raises(RuntimeError, match="applied or cancelled"):
         runner.slot.gather(runner.search, runner.batch, 16)
-    with pytest.raises(ValueError, match="room for at least one"):
-        runner.search.new_batch(0)
+    for capacity in (0, 65537, 2**62):
+        with pytest.raises(ValueError, match=f"room for 1 to 65536 leaves, not {capacity}"):
+            runner.search.new_batch(capacity)
+
+
+def test_a_batch_of_another_search_is_refused() -> None:
+    runner, other = Runner(Position()), Search(SearchParams(), 16)
+    slot, batch = runner.slot, runner.batch
+    outputs = slot.logits, slot.values
+    for gathered in (False, True):
+        if gathered:
+            assert slot.gather(runner.search, batch, 1) == 1
+        for use in (
+            lambda: other.gather(batch, slot.input, 0, 1),
+            lambda: other.apply(batch, *outputs),
+            lambda: other.cancel(batch),
+            lambda: other.labelled_leaves(batch, *outputs),
+            lambda: other.run(batch, HashEvaluator(), slot.input, *outputs, 1, 1),
+        ):
+            with pytest.raises(ValueError, match="of another search"):
+                use()
+    slot.run(runner.evaluator, 1)
+    slot.apply(runner.search, batch)
+    assert (runner.search.nodes, other.nodes) == (1, 0)
+    other.check_invariants()
 
 
 def test_arrays_are_checked() -> None:

@@ -12,9 +12,13 @@ from fukayomi._native import (
     DeclarationRule,
     FinishedGame,
     GameReason,
+    HashEvaluator,
+    Search,
     SelfplayParams,
     SelfplayPlayer,
     SelfplayPool,
+    SparseInput,
+    decode_hcpe3,
     encode_hcp,
     position_from_hcp,
 )
@@ -472,3 +476,90 @@ def test_totals_are_those_of_all_games() -> None:
     games = drive(pool)
     expected = [sum(getattr(game, name) for game in games) for name in ("searches", "playouts", "evaluations")]
     assert list(pool.totals()) == expected
+
+
+# ---------------------------------------------------------------------------------------------- positions that are kept
+
+
+def kept_positions(game: FinishedGame) -> list[bytes]:
+    found = decode_hcpe3(np.frombuffer(game.kept, np.uint8), True)
+    assert not found.damages
+    return [row.tobytes() for row in found.starts]
+
+
+def test_a_game_keeps_the_nodes_of_its_searches_that_have_enough_visits() -> None:
+    values: dict[str, object] = {"playouts": 200, "early_stop": False, "extension": 0.0, "keep_nodes": 8}
+    pool = SelfplayPool(selfplay_params(plies=1, **values), search_params(), 1)
+    pool.add(3, Position())
+    (game,) = drive(pool, 1)
+    search, slot = Search(search_params(), 64), PlaneSlot.zeros(1)
+    search.set_position(Position())
+    batch = search.new_batch(1)
+    while search.root_visits < 201:
+        search.run(batch, HashEvaluator(), slot.input, slot.logits, slot.values, 1, 1)
+    assert game.kept == search.labelled_nodes(8)
+    found = decode_hcpe3(np.frombuffer(game.kept, np.uint8), True)
+    assert len(kept_positions(game)) > 10
+    assert found.starts[0].tobytes() == encode_hcp(Position())
+
+
+def test_the_tree_of_the_last_search_comes_first() -> None:
+    values: dict[str, object] = {"playouts": 120, "keep_nodes": 4, "reuse": True, "plies": 4, "play_out": 1.0}
+    pool = SelfplayPool(selfplay_params(**values), search_params(), 2)
+    for plies in range(2):
+        pool.add(plies, Position())
+    for game in drive(pool, 3):
+        decoded = Decoded(game)
+        keys = kept_positions(game)
+        searched = [key for key in keys if key in decoded.hcps]
+        assert list(dict.fromkeys(searched)) == decoded.hcps[::-1]
+        assert len(keys) > len(set(keys)) > 4  # those that two searches have come twice
+
+
+def test_a_game_keeps_either_leaves_or_nodes() -> None:
+    assert scripted(Position(), ["7g7f"], max_move=1).kept == b""
+    params = SelfplayParams()
+    with pytest.raises(ValueError, match="keep_nodes is 1; "):
+        params.keep_nodes = 1
+    params.keep_nodes = 2
+    with pytest.raises(ValueError, match="keep_nodes and keep_leaves cannot both be set"):
+        params.keep_leaves = True
+
+
+# ---------------------------------------------------------------------------------------------- stretches in the core
+
+
+@pytest.mark.parametrize(("limit", "seconds"), [(1, 0.0), (3, 10.0), (8, 0.001)])
+def test_stretches_play_the_same_games(limit: int, seconds: float) -> None:
+    pool = SelfplayPool(selfplay_params(seed=5), search_params(root_noise_epsilon=0.25), 3, 2)
+    for index in range(6):
+        pool.add(index, Position())
+    slot, games, rows = PlaneSlot.zeros(8), list[FinishedGame](), 0
+    while pool.playing:
+        for share in range(2):
+            found, is_finite = pool.run(share, HashEvaluator(), slot.input, slot.logits, slot.values, limit, 0, seconds)
+            rows += found
+            assert is_finite
+        games += pool.take_finished()
+    assert by_index(games) == by_index(play(seed=5))
+    assert rows == sum(game.evaluations for game in games) == pool.totals()[2]
+    assert pool.run(0, HashEvaluator(), slot.input, slot.logits, slot.values, 8) == (0, True)
+
+
+def test_stretches_refuse_what_does_not_fit() -> None:
+    pool = SelfplayPool(selfplay_params(), search_params(), 1)
+    pool.add(0, Position())
+    slot, small = PlaneSlot.zeros(4), PlaneSlot.zeros(2)
+    for input, logits, values in ((small.input, slot.logits, slot.values), (slot.input, small.logits, slot.values)):
+        with pytest.raises(ValueError, match="2 rows"):
+            pool.run(0, HashEvaluator(), input, logits, values, 4)
+    for seconds in (-1.0, float("nan"), 1e9):
+        with pytest.raises(ValueError, match="seconds"):
+            pool.run(0, HashEvaluator(), slot.input, slot.logits, slot.values, 4, 0, seconds)
+    with pytest.raises(ValueError, match="share is 1"):
+        pool.run(1, HashEvaluator(), slot.input, slot.logits, slot.values, 4)
+    with pytest.raises(ValueError, match="of another evaluator"):
+        pool.run(0, HashEvaluator(), SparseInput(4), slot.logits, slot.values, 4)
+    assert pool.gather(0, slot.input, 4) == 1  # the batch was cancelled
+    with pytest.raises(RuntimeError, match="must be applied or cancelled"):
+        pool.run(0, HashEvaluator(), slot.input, slot.logits, slot.values, 4)

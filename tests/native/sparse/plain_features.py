@@ -1,6 +1,7 @@
 """What a sparse network reads, defined slowly: squares one by one, from the SFEN alone."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 TYPES = ["P", "L", "N", "S", "B", "R", "G", "K", "+P", "+L", "+N", "+S", "+B", "+R"]
 """Kinds of own pieces 0 to 13; the opponent's are 14 to 27."""
@@ -106,6 +107,12 @@ def attackers(view: View) -> dict[Square, list[tuple[bool, str]]]:
     return found
 
 
+@lru_cache(1)
+def attacked_view(sfen: str) -> tuple[View, dict[Square, list[tuple[bool, str]]]]:
+    view = read(sfen)
+    return view, attackers(view)
+
+
 def kind_of(piece: tuple[bool, str]) -> int:
     own, kind = piece
     return TYPES.index(kind) + (0 if own else 14)
@@ -117,8 +124,7 @@ def content(view: View, square: Square) -> int:
 
 def rows(sfen: str) -> list[int]:
     """The rows of a position, in order."""
-    view = read(sfen)
-    attacked = attackers(view)
+    view, attacked = attacked_view(sfen)
     found = []
     for square, by in attacked.items():
         mine, theirs = (min(2, sum(own == side for own, _ in by)) for side in (True, False))
@@ -171,8 +177,7 @@ SIZES = [21 * 15, 21 * 15 * 4, 14 * 15 * 2 + 7, 21 * 50, 21 * 50, 21 * 15 * 2, 2
 
 def move(sfen: str, usi: str) -> tuple[int, list[int]]:
     """The label of a legal move, and its row of each group."""
-    view = read(sfen)
-    attacked = attackers(view)
+    view, attacked = attacked_view(sfen)
     to = view.seen(square_of(usi[2:4]))
     is_promotion = usi.endswith("+")
     if usi[1] == "*":

@@ -112,17 +112,47 @@ def test_tops_beyond_their_range(file: SparseFile, tmp_path: Path, top: int) -> 
         SparseInferenceNetwork(np.frombuffer(signed(data), np.uint8))
 
 
-@given(st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.integers(0, 255)), min_size=1, max_size=8), st.data())
-def test_mutated_files(file: SparseFile, mutations: list[tuple[float, int]], data: st.DataObject) -> None:
+@given(st.floats(0, 1, exclude_max=True), st.integers(1, 255))
+def test_every_changed_byte_is_noticed(file: SparseFile, where: float, change: int) -> None:
+    data = bytearray(file.data.tobytes())
+    data[int(where * len(data))] ^= change
+    refused(file.path.parent, bytes(data))
+
+
+WORDS = st.one_of(st.integers(0, 2**32 - 1), st.sampled_from([0, 1, 2, 8, 32, 64, 128, 1024, 2**31]))
+
+
+@given(
+    st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.integers(0, 255)), max_size=8),
+    st.lists(st.tuples(st.integers(2, 7), WORDS), max_size=2),
+    st.one_of(st.none(), st.floats(0, 1)),
+    st.data(),
+)
+def test_mutated_files(
+    file: SparseFile,
+    mutations: list[tuple[float, int]],
+    words: list[tuple[int, int]],
+    end: float | None,
+    data: st.DataObject,
+) -> None:
     """A file with another content and a good hash is refused, or computes something."""
-    changed = file.data.copy()
+    changed = bytearray(file.data.tobytes())
     start = data.draw(st.sampled_from([0, *begins(file).values()]))
     for where, value in mutations:
         changed[start + int(where * min(2048, len(changed) - start))] = value
+    for place, word in words:
+        struct.pack_into("<I", changed, place * 4, word)
+    changed = signed(changed if end is None else changed[: int(end * len(changed))])
+    path = file.path.with_name("mutated.sparse")
+    path.write_bytes(changed)
     try:
-        run(changed)
-    except ValueError as error:
-        assert str(error)  # noqa: PT017
+        found = read_sparse_file(path)
+    except SparseFileError as error:
+        assert str(path) in str(error)  # noqa: PT017
+        with pytest.raises(ValueError, match=r"\w"):
+            SparseInferenceNetwork(np.frombuffer(changed, np.uint8))
+    else:
+        run(found.data)
 
 
 def test_extreme_weights_compute_something(file: SparseFile) -> None:

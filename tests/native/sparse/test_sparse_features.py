@@ -1,14 +1,23 @@
 """The features of sparse networks beside their slow definition."""
 
-import random
+from collections.abc import Callable
 from pathlib import Path
 
 import plain_features
 import pytest
+import sparse_positions
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fukayomi._native import MOVE_ROWS, SPARSE_FEATURES_VERSION, SPARSE_LABELS, SPARSE_ROWS, sparse_moves, sparse_rows
+from fukayomi._native import (
+    MOVE_ROWS,
+    SPARSE_FEATURES_VERSION,
+    SPARSE_LABELS,
+    SPARSE_ROWS,
+    IllegalMoveError,
+    sparse_moves,
+    sparse_rows,
+)
 from fukayomi.shogi import Move, Position
 
 
@@ -28,30 +37,22 @@ def test_sizes() -> None:
 
 @given(st.integers(0, 2**32))
 def test_positions_of_random_games(seed: int) -> None:
-    source = random.Random(seed)
-    position = Position()
-    for _ in range(source.randint(0, 150)):
-        if not position.legal_moves:
-            break
-        position.push(source.choice(position.legal_moves))
-    check(position)
+    check(sparse_positions.random_position(seed))
 
 
-def test_positions_of_mate_problems(shared_data: Path) -> None:
-    lines = (shared_data / "mate" / "mate-3-ply.txt").read_text("utf-8").splitlines()
-    for line in lines[::400]:
-        check(Position.from_sfen(line))
+@pytest.mark.parametrize(("folder", "step"), sparse_positions.SAMPLES)
+def test_positions_of_the_shared_data(
+    shared_data: Path, folder: str, step: int, record_property: Callable[[str, object], None]
+) -> None:
+    count = 0
+    for position in sparse_positions.positions(shared_data, folder, step):
+        check(position)
+        count += 1
+    assert count > 0
+    record_property("positions", count)
 
 
-@pytest.mark.parametrize(
-    "sfen",
-    [
-        "9/4k4/9/9/9/9/9/9/9 b 2R2B4G4S4N4L18P 1",
-        "4k4/9/4G4/9/9/9/9/9/9 b G2r2b2g4s4n4l18p 1",
-        "9/9/9/9/9/9/9/9/8K b - 1",
-        "9/9/9/9/9/9/9/9/K8 w - 1",
-    ],
-)
+@pytest.mark.parametrize("sfen", sparse_positions.MISSING_KINGS)
 def test_positions_without_a_king(sfen: str) -> None:
     position = Position.from_sfen(sfen, allow_missing_king=True)
     assert sorted(sparse_rows(position).tolist()) == plain_features.rows(position.sfen())
@@ -67,5 +68,5 @@ def test_both_sides_and_both_halves_of_the_board_see_the_same() -> None:
 
 
 def test_a_move_that_is_not_legal_is_refused() -> None:
-    with pytest.raises(ValueError, match="illegal move 5i5a"):
+    with pytest.raises(IllegalMoveError, match="illegal move '5i5a'"):
         sparse_moves(Position(), [Move.from_usi("5i5a")])

@@ -1,16 +1,19 @@
 """Sparse networks in integers: all instructions and the slow definition side by side."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 import plain_inference
 import pytest
 import sparse_files
+import sparse_positions
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from sparse_positions import random_position
 
 from fukayomi._native import (
     SPARSE_ROWS,
@@ -40,107 +43,97 @@ def file(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     return sparse_files.write(tmp_path_factory.mktemp("sparse"), request.param)
 
 
-def random_position(seed: int) -> Position:
-    source = random.Random(seed)
-    position = Position()
-    for _ in range(source.randint(0, 150)):
-        if not position.legal_moves:
-            break
-        position.push(source.choice(position.legal_moves))
-    return position
-
-
 def evaluated(
-    network: SparseInferenceNetwork, positions: Sequence[Position], moves: Sequence[Sequence[Move]] | None = None
-) -> tuple[list[NDArray[np.float32]], NDArray[np.float32]]:
+    networks: Sequence[SparseInferenceNetwork],
+    positions: Sequence[Position],
+    moves: Sequence[Sequence[Move]] | None = None,
+) -> Iterator[list[NDArray[np.float32]]]:
+    """What each network says of the positions: the logits of each, and the values."""
     each = [position.legal_moves for position in positions] if moves is None else moves
     given = SparseInput(len(positions))
     for n, position in enumerate(positions):
         given.write(n, position, list(each[n]))
-    logits = np.full((len(positions), 593), np.nan, np.float32)
-    values = np.full(len(positions), np.nan, np.float32)
-    assert SparseRunner(network, 2).run(given, len(positions), logits, values)
-    for n, row in enumerate(logits):
-        assert np.isnan(row[len(each[n]) :]).all()
-    return [row[: len(each[n])] for n, row in enumerate(logits)], values
+    for network in networks:
+        logits = np.full((len(positions), 593), np.nan, np.float32)
+        values = np.full(len(positions), np.nan, np.float32)
+        assert SparseRunner(network, 2).run(given, len(positions), logits, values)
+        for n, row in enumerate(logits):
+            assert np.isnan(row[len(each[n]) :]).all()
+        yield [*(row[: len(each[n])] for n, row in enumerate(logits)), values]
 
 
-def check(file: SparseFile, positions: Sequence[Position]) -> None:
-    """All instructions have the same bits, which are those of the slow definition."""
-    first: tuple[list[NDArray[np.float32]], NDArray[np.float32]] | None = None
-    for instructions in sparse_instructions():
-        found = evaluated(SparseInferenceNetwork(file.data, instructions), positions)
-        first = first or found
-        assert [row.tobytes() for row in found[0]] == [row.tobytes() for row in first[0]], instructions
-        assert found[1].tobytes() == first[1].tobytes(), instructions
-    assert first is not None
-    for n, position in enumerate(positions):
-        labels, groups = sparse_moves(position, position.legal_moves)
-        logits, value = plain_inference.evaluate(file, sparse_rows(position).tolist(), labels.tolist(), groups.tolist())
-        assert logits.tobytes() == first[0][n].tobytes(), position.sfen()
-        assert value == pytest.approx(float(first[1][n]), rel=1e-5)
+def networks_of(file: SparseFile) -> list[SparseInferenceNetwork]:
+    """One for each set of instructions."""
+    return [SparseInferenceNetwork(file.data, instructions) for instructions in sparse_instructions()]
+
+
+def bits(arrays: Sequence[NDArray[np.float32]]) -> list[bytes]:
+    return [array.tobytes() for array in arrays]
+
+
+def check(
+    file: SparseFile, networks: Sequence[SparseInferenceNetwork], positions: Sequence[Position], *, every: int = 1
+) -> None:
+    """All instructions have the same bits, which are those of the slow definition: of every so many positions."""
+    moves = [position.legal_moves for position in positions]
+    first, *others = evaluated(networks, positions, moves)
+    for found, network in zip(others, networks[1:], strict=True):
+        assert bits(found) == bits(first), network.instructions
+    for n in range(0, len(positions), every):
+        labels, groups = sparse_moves(positions[n], moves[n])
+        rows = sparse_rows(positions[n]).tolist()
+        logits, value = plain_inference.evaluate(file, rows, labels.tolist(), groups.tolist())
+        assert logits.tobytes() == first[n].tobytes(), positions[n].sfen()
+        assert value == pytest.approx(float(first[-1][n]), rel=1e-5)
 
 
 @settings(max_examples=5)
 @given(st.lists(st.integers(0, 2**32), min_size=1, max_size=3))
 def test_random_games(file: SparseFile, seeds: list[int]) -> None:
-    check(file, [random_position(seed) for seed in seeds])
+    check(file, networks_of(file), [random_position(seed) for seed in seeds])
 
 
-def test_positions_of_mate_problems(file: SparseFile, shared_data: Path) -> None:
-    lines = (shared_data / "mate" / "mate-3-ply.txt").read_text("utf-8").splitlines()
-    check(file, [Position.from_sfen(line) for line in lines[::1000]])
+@pytest.mark.parametrize(("folder", "step"), sparse_positions.SAMPLES)
+def test_positions_of_the_shared_data(
+    file: SparseFile, shared_data: Path, folder: str, step: int, record_property: Callable[[str, object], None]
+) -> None:
+    count = 0
+    networks, positions = networks_of(file), sparse_positions.positions(shared_data, folder, step)
+    while batch := [position.copy() for position in islice(positions, 256)]:
+        check(file, networks, batch, every=100)
+        count += len(batch)
+    assert count > 0
+    record_property("positions", count)
 
 
-@pytest.mark.parametrize(
-    "sfen",
-    [
-        "9/4k4/9/9/9/9/9/9/9 b 2R2B4G4S4N4L18P 1",
-        "4k4/9/4G4/9/9/9/9/9/9 b G2r2b2g4s4n4l18p 1",
-        "9/9/9/9/9/9/9/9/8K b - 1",
-        "9/9/9/9/9/9/9/9/K8 w - 1",
-        "9/9/9/9/9/9/9/9/9 b RBGSNLP 1",
-    ],
-)
+@pytest.mark.parametrize("sfen", [*sparse_positions.MISSING_KINGS, "9/9/9/9/9/9/9/9/9 b RBGSNLP 1"])
 def test_positions_without_a_king(file: SparseFile, sfen: str) -> None:
-    check(file, [Position.from_sfen(sfen, allow_missing_king=True)])
+    check(file, networks_of(file), [Position.from_sfen(sfen, allow_missing_king=True)])
 
 
 def test_a_result_depends_on_nothing_else(file: SparseFile) -> None:
-    positions = [random_position(seed) for seed in range(20)]
-    for instructions in sparse_instructions():
-        network = SparseInferenceNetwork(file.data, instructions)
-        logits, values = evaluated(network, positions)
-        for n, position in enumerate(positions):
-            alone, value = evaluated(network, [position])
-            assert alone[0].tobytes() == logits[n].tobytes()
-            assert value[0] == values[n]
-        reverse = [position.legal_moves[::-1] for position in positions]
-        assert [row[::-1].tobytes() for row in evaluated(network, positions, reverse)[0]] == [
-            row.tobytes() for row in logits
-        ]
-
-
-def test_leaves_of_one_tree_share_rows(file: SparseFile) -> None:
-    """They have most rows in common, which does not show: each has the result that it has alone."""
+    """Leaves of one tree have most rows in common, which does not show."""
     source = random.Random(3)
-    positions = []
+    leaves: list[Position] = []
     for _ in range(21):
         position = random_position(5)
         for _ in range(source.randint(0, 4)):
             position.push(source.choice(position.legal_moves))
-        positions.append(position)
-    for instructions in sparse_instructions():
-        network = SparseInferenceNetwork(file.data, instructions)
-        logits, values = evaluated(network, positions)
-        for n, position in enumerate(positions):
-            alone, value = evaluated(network, [position])
-            assert alone[0].tobytes() == logits[n].tobytes()
-            assert value[0] == values[n]
+        leaves.append(position)
+    for positions in ([random_position(seed) for seed in range(20)], leaves):
+        reverse = [position.legal_moves[::-1] for position in positions]
+        networks = networks_of(file)
+        alone = [list(evaluated(networks, [position])) for position in positions]
+        turned = evaluated(networks, positions, reverse)
+        for which, (*logits, values) in enumerate(evaluated(networks, positions)):
+            for n, found in enumerate(alone):
+                assert bits(found[which]) == bits([logits[n], values[n : n + 1]])
+            *backwards, same = next(turned)
+            assert bits([*(row[::-1] for row in backwards), same]) == bits([*logits, values])
 
 
 def test_rows_that_are_left_out_do_not_occur() -> None:
-    kept = set(sparse_kept_rows())
+    kept = set(sparse_kept_rows().tolist())
     assert len(kept) == SPARSE_ROWS - 1539
     for seed in range(300):
         assert kept.issuperset(sparse_rows(random_position(seed)).tolist())

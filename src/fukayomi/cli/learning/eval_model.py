@@ -69,7 +69,8 @@ def eval_model(
     fukayomi eval-model run/checkpoint.pt test.hcpe
     fukayomi eval-model old.onnx new.onnx --test a.hcpe --test b.hcpe3 -o t.csv
 
-    Losses are in nats: of the policy, and of the value against the game's result and against the search value.
+    Losses are in nats: of the policy, and of the value against the game's result and against the search value. The
+    policy's figures are over the moves of each position, without needless non-promotions, for networks of all kinds.
     Intervals come from random samples of whole games, which hcpe3 files tell apart; in the other formats, of blocks of
     256 consecutive positions. With several networks, the differences to the first one have intervals of their own,
     which are narrower: all networks see the same samples.

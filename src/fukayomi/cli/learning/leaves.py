@@ -1,4 +1,4 @@
-"""``fukayomi leaves``: positions that searches asked a network about, as training data."""
+"""``fukayomi leaves``: positions that searches asked a network about, or searched themselves, as training data."""
 
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
@@ -35,6 +35,16 @@ class GameOptions:
         float,
         typer.Option(min=0, max=1000, help="A move is drawn in proportion to visits^(1/temperature); 0.1 at least."),
     ] = 1.0
+    searched: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            max=1_000_000,
+            metavar="VISITS",
+            help="Write positions of the search trees with at least so many visits, 2 to --nodes, with the search's "
+            "policy (visits) and value; 0: all that the network evaluates, with the network's.",
+        ),
+    ] = 0
     begin: Annotated[
         Plies,
         typer.Option(
@@ -60,7 +70,7 @@ class NetworkOptions:
         list[str] | None,
         typer.Option(
             metavar="NETWORK",
-            help="A network whose policy and value become the labels; of several the mean.",
+            help="A network whose policy and value become the labels; of several the mean. Not with --searched.",
             show_default="the network that searches",
         ),
     ] = None
@@ -98,14 +108,16 @@ def leaves(
     \b
     fukayomi leaves games.hcpe3 -o leaves --positions 10000000
     fukayomi leaves -o leaves --positions 100000 --network a.onnx --teacher b.onnx
+    fukayomi leaves -o nodes --positions 1000000 --network '<sparse>' --nodes 4000 --searched 64
     fukayomi train leaves/*.hcpe3 --out run --val-lambda 1
 
     DIR gets files of some 250,000 positions (leaves-FIRST-LAST.hcpe3, by the numbers of the games that they are from),
     each position once, as a game of one move with the network's policy and value, or with those of --teacher. There are
     no results: train with --val-lambda 1.
 
-    Labels from searches of these positions cost more: fukayomi label DIR/*.hcpe3 -o searched.hcpe3 --network FILE
-    --nodes N.
+    With --searched the positions are the inner ones of the search trees, fewer and labelled by their search: the
+    network's own searches teach it. Labels from searches of all leaves cost more: fukayomi label DIR/*.hcpe3
+    -o searched.hcpe3 --network FILE --nodes N.
 
     After a kill or Ctrl-C, run the same command again to resume; with more --positions it goes on after the end.
     """
@@ -113,7 +125,7 @@ def leaves(
     from fukayomi.selfplay.leaves import LeafSettings, collect_leaves
 
     with resumable(rate_column("leaves")) as listener, ExitStack() as stack:
-        settings = LeafSettings(games.nodes, games.plies, games.temperature)
+        settings = LeafSettings(games.nodes, games.plies, games.temperature, games.searched)
         try:
             network = stack.enter_context(_opened([networks.network], networks))
             teacher = stack.enter_context(_opened(networks.teacher, networks)) if networks.teacher else None

@@ -255,8 +255,8 @@ class RunOptions:
         Path | None,
         option(
             "A network whose policy and value are mixed into the targets, with the share --teacher-weight; it is "
-            "evaluated for every batch. A checkpoint, .safetensors, dlshogi's .npz or .pth, or .onnx, which computes "
-            "on the CPU; embedded is the embedded residual network."
+            "evaluated for every batch. A checkpoint, .safetensors, dlshogi's .npz or .pth, or .onnx or .sparse, which "
+            "compute on the CPU; embedded is the embedded residual network."
         ),
     ] = None
     eval_interval: Annotated[int | None, option("Steps between two evaluations.", EVAL_INTERVAL, min=1)] = None

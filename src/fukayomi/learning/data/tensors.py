@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.utils.data import Dataset as TorchDatasetBase
 
-from fukayomi._native import FEATURES1, FEATURES2, sparse_planes_batch
+from fukayomi._native import FEATURES1, FEATURES2, NO_POLICY_LABEL, sparse_planes_batch
 from fukayomi.learning.data.batch import Batch
 from fukayomi.learning.data.dataset import Dataset
 from fukayomi.learning.loss import HeadTargets, MoveLists, SoftPolicy, Targets
@@ -23,8 +23,8 @@ from fukayomi.nn.sparse import SparseNetwork, SparsePositions
 class TensorBatch:
     """A `Batch` as tensors on one device, for a network.
 
-    Residual networks read planes. Sparse networks read rows and the moves of each position, on the CPU, and have logits
-    of those moves alone.
+    Residual networks read planes, and have logits of all labels; for a comparison only those of the moves count. Sparse
+    networks read rows and the moves of each position, on the CPU, and have logits of those moves alone.
     """
 
     planes1: Tensor
@@ -34,35 +34,43 @@ class TensorBatch:
     targets: Targets
     """Policy, result and value, and weights."""
     positions: SparsePositions | None = None
-    """What a sparse network reads; None if the batch is for another."""
+    """What a sparse network reads; None if nothing needs the moves."""
 
     @classmethod
-    def of(cls, batch: Batch, device: torch.device, network: nn.Module | None = None) -> "TensorBatch":
+    def of(
+        cls, batch: Batch, device: torch.device, network: nn.Module | None = None, *, over_moves: bool = False
+    ) -> "TensorBatch":
         """Put a batch on a device.
 
         Args:
             batch: The positions.
             device: Where the network is.
             network: The network that reads it and is to meet its targets; None: one that reads planes.
+            over_moves: Whether the policy's logits and targets are those of each position's moves for all networks.
+
+        Raises:
+            PackedError: Moves are needed, and the planes are no position that the rules allow.
         """
         found = cls._of_planes(batch, device)
-        return found._for_moves(batch) if isinstance(network, SparseNetwork) else found
+        return found._for_moves(batch, device) if over_moves or isinstance(network, SparseNetwork) else found
 
-    def _for_moves(self, batch: Batch) -> "TensorBatch":
-        """The same for a sparse network."""
-        rows, row_offsets, labels, groups, move_offsets, weights, places, played = sparse_planes_batch(
-            batch.planes1, batch.planes2, batch.labels, batch.places, batch.weights, torch.get_num_threads()
-        )
-        positions = SparsePositions(rows, row_offsets, labels, groups, move_offsets)
-        offsets = torch.from_numpy(positions.move_offsets)
-        lists = MoveLists(
-            offsets,
-            torch.repeat_interleave(torch.arange(len(positions)), offsets.diff()),
-            torch.from_numpy(places.astype(np.int64)),
-            torch.from_numpy(weights),
-            torch.from_numpy(played),
-        )
+    def _for_moves(self, batch: Batch, device: torch.device) -> "TensorBatch":
+        """The same with the moves of each position."""
+        positions, lists = _read_moves(batch, device)
         return replace(self, targets=replace(self.targets, moves=lists), positions=positions)
+
+    def moves(self) -> tuple[SparsePositions, MoveLists]:
+        """The positions for a sparse network, on the CPU, and their moves, which need not have targets.
+
+        Raises:
+            PackedError: The planes are no position that the rules allow.
+        """
+        if self.positions is not None and self.targets.moves is not None and self.planes1.device.type == "cpu":
+            return self.positions, self.targets.moves
+        batch = Batch.empty(len(self))
+        batch.labels[:] = NO_POLICY_LABEL
+        batch = replace(batch, planes1=self.planes1.cpu().numpy(), planes2=self.planes2.cpu().numpy())
+        return _read_moves(batch, torch.device("cpu"))
 
     @classmethod
     def _of_planes(cls, batch: Batch, device: torch.device) -> "TensorBatch":
@@ -110,11 +118,31 @@ class TensorBatch:
     def outputs_of(self, network: nn.Module) -> tuple[Tensor, Tensor]:
         """Logits of the network that the batch is for: policy, [N, 2187] or of moves, [M], and value, [N, 1]."""
         policy, value = network(*self.inputs_for(network))
-        return policy, value.view(-1, 1)
+        return policy if isinstance(network, SparseNetwork) else self.of_moves(policy), value.view(-1, 1)
+
+    def of_moves(self, policy: Tensor) -> Tensor:
+        """The logits [M] of the moves among those of all labels, [N, 2187]; all of these if the targets are theirs."""
+        return policy if self.targets.moves is None else policy.flatten()[self.targets.moves.places]
 
     def features_for(self, network: nn.Module) -> tuple[Tensor, Tensor]:
         """The planes that a network reads: 58 constant ones for one that sees the colour to move, else 57."""
         return self.features(getattr(network, "features2", FEATURES2))
+
+
+def _read_moves(batch: Batch, device: torch.device) -> tuple[SparsePositions, MoveLists]:
+    rows, row_offsets, labels, groups, move_offsets, weights, places, played = sparse_planes_batch(
+        batch.planes1, batch.planes2, batch.labels, batch.places, batch.weights, torch.get_num_threads()
+    )
+    positions = SparsePositions(rows, row_offsets, labels, groups, move_offsets)
+    offsets = torch.from_numpy(positions.move_offsets)
+    lists = MoveLists(
+        offsets.to(device),
+        torch.repeat_interleave(torch.arange(len(positions)), offsets.diff()).to(device),
+        _tensor(places.astype(np.int64), device),
+        _tensor(weights, device),
+        _tensor(played, device),
+    )
+    return positions, lists
 
 
 def _tensor(array: NDArray[Any], device: torch.device) -> Tensor:
