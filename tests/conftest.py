@@ -22,6 +22,9 @@ from patience import PATIENCE_S
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
+# Several tests run at once, each with its own torch, whose networks here are tiny. torch reads it when it is imported.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 ROOT = Path(__file__).resolve().parent.parent
 NEEDED_IN_CI = re.compile(r"\.\./shared|Debian")
 

@@ -48,20 +48,23 @@ repeat(lambda: engine.search(Position(), nodes=500))
 PROGRAM = "from fukayomi.__main__ import main; print('begun', flush=True); main()"
 
 
+@pytest.mark.parametrize("times", [1, pytest.param(5, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("work", WORKS)
-def test_the_program_ends_while_threads_are_in_native_code(work: str) -> None:
-    for _ in range(3):
+def test_the_program_ends_while_threads_are_in_native_code(work: str, times: int) -> None:
+    for _ in range(times):
         command = (sys.executable, "-c", BEGIN + WORKS[work])
         done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
         assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for a single process")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("words", [("doctor",), ("bench", "--evaluator", "network")])
-def test_a_signal_ends_measurements_quietly(words: tuple[str, ...], number: signal.Signals) -> None:
-    for seconds in (0.1, 0.6, 1.2, 1.8, 2.4):
+@pytest.mark.parametrize("moments", [(0.6, 1.8), pytest.param((0.1, 0.6, 1.2, 1.8, 2.4), marks=pytest.mark.soak)])
+def test_a_signal_ends_measurements_quietly(
+    moments: tuple[float, ...], words: tuple[str, ...], number: signal.Signals
+) -> None:
+    for seconds in moments:
         process = subprocess.Popen(
             (sys.executable, "-c", PROGRAM, *words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )

@@ -14,6 +14,7 @@
 #include "bindings.hpp"
 #include "mate/mate_solver.hpp"
 #include "shogi/position.hpp"
+#include "shogi/require.hpp"
 #include "shogi/usi_move.hpp"
 #include "unlocked.hpp"
 
@@ -25,12 +26,6 @@ namespace {
 
 constexpr std::int64_t MOST_MEMORY_MB = 65'536;
 constexpr std::int64_t LONGEST_MS = 1'000'000'000'000;
-
-void require_between(const char* name, std::int64_t value, std::int64_t low, std::int64_t high) {
-    if (value >= low && value <= high) return;
-    throw nb::value_error((std::string(name) + " is " + std::to_string(value) + "; it must be between " +
-                           std::to_string(low) + " and " + std::to_string(high)).c_str());
-}
 
 // Whether this is the thread that handles signals. Others must not take the GIL amid a search: the program may have ended.
 bool is_main_thread() {

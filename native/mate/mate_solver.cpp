@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <stdexcept>
-#include <string>
 
 #include "mate/checks.hpp"
 #include "mate/defences.hpp"
 #include "mate/mate_one.hpp"
 #include "shogi/movegen.hpp"
+#include "shogi/require.hpp"
 #include "shogi/zobrist.hpp"
 
 namespace fukayomi {
@@ -63,9 +63,7 @@ struct MateSolver::Sum {
 
 MateSolution MateSolver::solve(const Board& board, const MateLimits& limits) {
     if (board.king(~board.turn()) == NO_SQUARE) throw std::invalid_argument("there is no king to mate");
-    if (limits.plies < 0 || limits.plies > MAX_PLIES)
-        throw std::invalid_argument("plies is " + std::to_string(limits.plies) + "; it must be between 0 and " +
-                                    std::to_string(MAX_PLIES));
+    require_between("plies", limits.plies, 0, MAX_PLIES);
     if (!(limits.share >= LEAST_SHARE && limits.share <= 1)) throw std::invalid_argument("share must be 0.001 to 1");
     limits_ = limits;
     began_ = std::chrono::steady_clock::now();

@@ -33,17 +33,11 @@ inline std::int32_t pair_at(const std::int16_t* from) {
 
 // ------------------------------------------------------------------------------------------------- activations
 
-union Bits {
-    float value;
-    std::uint32_t bits;
-};
-
 // e^x for x <= 0: 2^n times a polynomial for the rest, to within 2e-7 of the value (Cephes' coefficients for expf).
 inline float exp_negative(float x) {
     const float bounded = x < -87.0f ? -87.0f : x;
-    Bits rounded;
-    rounded.value = bounded * 1.44269504f + 12582912.0f;  // 1.5 * 2^23: the integer part is in the low bits
-    const float n = rounded.value - 12582912.0f;
+    const float rounded = bounded * 1.44269504f + 12582912.0f;  // 1.5 * 2^23: the integer part is in the low bits
+    const float n = rounded - 12582912.0f;
     const float r = (bounded - n * 0.693359375f) + n * 2.12194440e-4f;
     float p = 1.9875691500e-4f;
     p = p * r + 1.3981999507e-3f;
@@ -51,9 +45,8 @@ inline float exp_negative(float x) {
     p = p * r + 4.1665795894e-2f;
     p = p * r + 1.6666665459e-1f;
     p = p * r + 5.0000001201e-1f;
-    Bits power;
-    power.bits = (rounded.bits + 127u - 0x4b400000u) << 23;
-    return (p * r * r + r + 1.0f) * power.value;
+    const std::uint32_t power = (__builtin_bit_cast(std::uint32_t, rounded) + 127u - 0x4b400000u) << 23;
+    return (p * r * r + r + 1.0f) * __builtin_bit_cast(float, power);
 }
 
 inline float silu(float x) {
@@ -267,15 +260,12 @@ float largest(const float* values, std::size_t count) {
     std::uint32_t parts[LANES] = {};
     for (std::size_t i = 0; i < count; i += LANES)
         for (std::size_t lane = 0; lane < LANES; ++lane) {
-            Bits x;
-            x.value = values[i + lane];
-            x.bits &= 0x7fffffffu;
-            parts[lane] = x.bits > parts[lane] ? x.bits : parts[lane];
+            const std::uint32_t bits = __builtin_bit_cast(std::uint32_t, values[i + lane]) & 0x7fffffffu;
+            parts[lane] = bits > parts[lane] ? bits : parts[lane];
         }
-    Bits most;
-    most.bits = 0;
-    for (std::size_t lane = 0; lane < LANES; ++lane) most.bits = parts[lane] > most.bits ? parts[lane] : most.bits;
-    return most.value;
+    std::uint32_t most = 0;
+    for (std::size_t lane = 0; lane < LANES; ++lane) most = parts[lane] > most ? parts[lane] : most;
+    return __builtin_bit_cast(float, most);
 }
 
 // ------------------------------------------------------------------------------------------------- 16-bit integers

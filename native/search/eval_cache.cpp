@@ -5,9 +5,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
-#include <stdexcept>
-#include <string>
 
+#include "shogi/require.hpp"
 #include "shogi/zobrist.hpp"
 
 namespace fukayomi {
@@ -49,9 +48,7 @@ EvalCache::Memory<T> EvalCache::allocate(std::size_t count) {
 }
 
 EvalCache::EvalCache(std::size_t memory_mb) {
-    if (memory_mb < 1 || memory_mb > MAX_MEMORY_MB)
-        throw std::invalid_argument("memory_mb is " + std::to_string(memory_mb) + "; it must be between 1 and " +
-                                    std::to_string(MAX_MEMORY_MB));
+    require_between("memory_mb", memory_mb, 1, MAX_MEMORY_MB);
     const std::size_t part_bytes = (memory_mb << 20) / PARTS - sizeof(Part);
     buckets_ = std::bit_floor(part_bytes / SMALLEST_ENTRY_BYTES / WAYS);
     words_ = (part_bytes - buckets_ * WAYS * sizeof(std::uint32_t)) / WORD_BYTES;
@@ -73,7 +70,7 @@ bool EvalCache::is_at(const Part& part, std::size_t word, EvalKey key, std::size
 
 std::optional<float> EvalCache::find(EvalKey key, const MoveList& moves, std::span<Edge> edges) {
     Part& here = part(key);
-    const std::lock_guard lock(here.mutex);
+    const Lock lock(here.mutex);
     const std::uint32_t* places = bucket(here, key);
     const std::uint32_t* place =
         std::find_if(places, places + WAYS, [&](std::uint32_t word) { return is_at(here, word, key, moves.size()); });
@@ -91,7 +88,7 @@ std::optional<float> EvalCache::find(EvalKey key, const MoveList& moves, std::sp
 
 void EvalCache::store(EvalKey key, std::span<const Edge> edges, float value) {
     Part& here = part(key);
-    const std::lock_guard lock(here.mutex);
+    const Lock lock(here.mutex);
     std::uint32_t* places = bucket(here, key);
     std::uint32_t* place = places;
     std::size_t greatest_age = 0;

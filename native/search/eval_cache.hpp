@@ -12,12 +12,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 
 #include "search/node.hpp"
 #include "shogi/board.hpp"
+#include "shogi/mutex.hpp"
 #include "shogi/types.hpp"
 
 namespace fukayomi {
@@ -57,10 +57,10 @@ private:
     Memory<T> allocate(std::size_t count);  // zeros
 
     struct Part {
-        std::mutex mutex;
+        Mutex mutex;
         Memory<std::uint32_t> table;  // [buckets_, WAYS]: the word where an entry begins, or once began
         Memory<std::uint64_t> ring;   // [words_]
-        std::size_t next = 0;         // where the next entry goes
+        std::size_t next FUKAYOMI_GUARDED_BY(mutex) = 0;  // where the next entry goes
     };
 
     Part& part(EvalKey key) { return parts_[key.position >> 60]; }

@@ -55,7 +55,7 @@ std::vector<std::uint8_t> Search::labelled_leaves(Batch& batch, const float* log
     const Batch::Use use(batch, *this);
     std::shared_ptr<const Root> root;
     {
-        const std::lock_guard lock(mutex_);
+        const Lock lock(mutex_);
         if (!batch.is_registered_) return {};
         root = root_;
     }
@@ -76,7 +76,7 @@ std::vector<std::uint8_t> Search::labelled_leaves(Batch& batch, const float* log
 
 std::vector<std::uint8_t> Search::labelled_nodes(std::uint32_t least_visits) const {
     LabelledPositions labelled;
-    const Asking asking(*this);
+    const Asking asking(mutex_);
     if (root_ != nullptr) label_below(tree_.root(), root_->board, std::max(least_visits, 2U), labelled);
     return labelled.take();
 }

@@ -26,67 +26,67 @@ float winrate_of(const Child& entry, const Node& child) {
 }  // namespace
 
 std::uint64_t Search::nodes() const {
-    const Asking asking(*this);
+    const Asking asking(mutex_);
     return nodes_;
 }
 
 std::uint64_t Search::evaluations() const {
-    const Asking asking(*this);
+    const Asking asking(mutex_);
     return evaluations_;
 }
 
 std::uint64_t Search::playouts() const {
-    const Asking asking(*this);
+    const Asking asking(mutex_);
     return playouts_;
 }
 
 std::uint32_t Search::root_visits() const {
-    const Asking asking(*this);
+    const Asking asking(mutex_);
     return tree_[tree_.root()].visits;
 }
 
 bool Search::is_full() const {
-    const Asking asking(*this);
+    const Asking asking(mutex_);
     return is_full_;
 }
 
 bool Search::is_decided() const {
-    const Asking asking(*this);
+    const Asking asking(mutex_);
     return tree_[tree_.root()].is_settled;
 }
 
 std::size_t Search::root_move_count() const {
-    const Asking asking(*this);
+    const Asking asking(mutex_);
     return root_->moves.size();
 }
 
 std::size_t Search::bytes_used() const {
-    const Asking asking(*this);
+    const Asking asking(mutex_);
     return tree_.bytes();
 }
 
 std::size_t Search::bytes_live() const {
-    const Asking asking(*this);
+    const Asking asking(mutex_);
     return tree_.live_bytes();
 }
 
 std::size_t Search::node_count() const {
-    const Asking asking(*this);
+    const Asking asking(mutex_);
     return tree_.node_count();
 }
 
 int Search::seldepth() const {
-    const Asking asking(*this);
+    const Asking asking(mutex_);
     return static_cast<int>(deepest_);
 }
 
 std::string Search::tree_text() const {
-    const Asking asking(*this);
+    const Asking asking(mutex_);
     return tree_.text();
 }
 
 void Search::check_invariants() {
-    const Asking asking(*this);
+    const Asking asking(mutex_);
     tree_.check();
 }
 
@@ -103,7 +103,7 @@ std::vector<std::size_t> Search::ranked_slots() const {
 }
 
 std::vector<RootMove> Search::root_moves() const {
-    const Asking asking(*this);
+    const Asking asking(mutex_);
     std::vector<RootMove> moves;
     for (const std::size_t slot : ranked_slots()) {
         const Child& entry = tree_.children(tree_.root()).begin()[slot];
@@ -115,7 +115,7 @@ std::vector<RootMove> Search::root_moves() const {
 }
 
 Search::Standing Search::standing(std::uint32_t from) const {
-    const Asking asking(*this);
+    const Asking asking(mutex_);
     const Node& root = tree_[tree_.root()];
     Standing found{root.visits, root.is_settled != 0};
     if (root.children == NOWHERE || root.visits < from) return found;
@@ -195,7 +195,7 @@ std::vector<Move> Search::known_mate(const Board& pos, const Node& node) const {
 }
 
 std::vector<SearchLine> Search::lines(std::size_t multipv) const {
-    const Asking asking(*this);
+    const Asking asking(mutex_);
     const Node& root = tree_[tree_.root()];
     std::vector<SearchLine> result;
     if (root.state != NodeState::EXPANDED) {
@@ -222,7 +222,7 @@ std::vector<SearchLine> Search::lines(std::size_t multipv) const {
 }
 
 std::vector<TaughtMove> Search::teaching() const {
-    const Asking asking(*this);
+    const Asking asking(mutex_);
     const std::vector<std::size_t> slots = ranked_slots();
     return slots.empty() ? std::vector<TaughtMove>() : taught_moves(tree_, *root_policy_, slots, params_.softmax_temperature, mate_edge_);
 }

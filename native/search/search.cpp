@@ -9,6 +9,7 @@
 
 #include "search/policy.hpp"
 #include "shogi/movegen.hpp"
+#include "shogi/require.hpp"
 #include "shogi/usi_move.hpp"
 
 namespace fukayomi {
@@ -28,9 +29,7 @@ bool is_check_due(std::uint32_t visits) {
 }
 
 std::size_t checked_bytes(std::size_t memory_mb) {
-    if (memory_mb < 1 || memory_mb > Search::MAX_MEMORY_MB)
-        throw std::invalid_argument("memory_mb is " + std::to_string(memory_mb) + "; it must be between 1 and " +
-                                    std::to_string(Search::MAX_MEMORY_MB));
+    require_between("memory_mb", memory_mb, 1, Search::MAX_MEMORY_MB);
     return memory_mb << 20;
 }
 
@@ -77,7 +76,7 @@ Batch::Batch(Search& search, std::size_t capacity, EvalCache* cache) : search_(s
 }
 
 Batch::~Batch() {
-    const std::lock_guard lock(search_.mutex_);
+    const Lock lock(search_.mutex_);
     search_.undo(*this);
 }
 
@@ -91,7 +90,7 @@ bool Search::set_position(const Position& position, std::span<const Move> search
                           std::optional<std::uint64_t> nodes, bool explores) {
     for (const Move m : search_moves)
         if (!position.board().is_legal(m)) throw std::invalid_argument("illegal search move " + usi(m));
-    const Asking asking(*this);
+    const Asking asking(mutex_);
     while (!active_.empty()) undo(*active_.back());
     nodes_ = evaluations_ = playouts_ = 0;
     node_limit_ = nodes;
@@ -106,12 +105,12 @@ bool Search::set_position(const Position& position, std::span<const Move> search
 }
 
 void Search::forget() {
-    const Asking asking(*this);
+    const Asking asking(mutex_);
     is_forgotten_ = true;
 }
 
 void Search::compare(std::span<const Move> moves) {
-    const Asking asking(*this);
+    const Asking asking(mutex_);
     if (moves.empty()) throw std::invalid_argument("there is no move to compare");
     for (const Move m : moves)
         if (!root_->moves.contains(m)) throw std::invalid_argument(usi(m) + " is not a move of the root");
@@ -184,12 +183,12 @@ int Search::gather(Batch& batch, SlotInput& input, std::size_t first, std::size_
         std::size_t selected = 0;
         make_room(batch);
         {
-            const std::lock_guard lock(mutex_);
+            const Lock lock(mutex_);
             if (!batch.is_registered_) break;  // set_position came in between and has undone everything
             selected = select(batch, std::min(limit, nodes - batch.hits_) - batch.count_, limit, playouts);
         }
         judge_and_write(batch, *root, input, first, selected);
-        const std::lock_guard lock(mutex_);
+        const Lock lock(mutex_);
         if (!batch.is_registered_) break;
         back_up_judged(batch, selected);
         enter_checks(batch);
@@ -197,7 +196,7 @@ int Search::gather(Batch& batch, SlotInput& input, std::size_t first, std::size_
         goes_on = (selected > 0 || wants_room_) && batch.count_ < std::min(limit, nodes - batch.hits_) &&
                   batch.collision_count_ <= limit && playouts_ < playouts && !is_over();
     }
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     undo_collisions(batch);
     if (is_stopped() || batch.count_ == 0) undo(batch);
     if (!batch.is_registered_) batch.count_ = 0;
@@ -207,7 +206,7 @@ int Search::gather(Batch& batch, SlotInput& input, std::size_t first, std::size_
 bool Search::is_over() const { return is_stopped() || is_full_ || tree_[tree_.root()].is_settled; }
 
 bool Search::begin(Batch& batch, std::shared_ptr<const Root>& root) {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     if (is_over()) return false;
     root = root_;
     batch.is_registered_ = true;
@@ -250,7 +249,7 @@ std::size_t Search::select(Batch& batch, std::size_t wanted, std::size_t limit, 
 // lock is released again and again.
 void Search::make_room(const Batch& batch) {
     for (;;) {
-        const std::lock_guard lock(mutex_);
+        const Lock lock(mutex_);
         if (!wants_room_ || !batch.is_registered_ || is_over()) return;
         const Path line = best_path(best_slot(tree_.root()));
         for (std::size_t depth = 0; depth < line.size(); ++depth) tree_.begin_visit(line, depth);
@@ -404,7 +403,7 @@ void Search::apply(Batch& batch, const float* logits, const float* values) {
             batch.cache_->store(leaf.key, {leaf.packed.data(), leaf.edges.size()}, values[row]);
         leaf.put_mate_first();
     }
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     if (mistake != nullptr) {
         undo(batch);
         batch.count_ = 0;
@@ -422,7 +421,7 @@ void Search::apply(Batch& batch, const float* logits, const float* values) {
 
 void Search::cancel(Batch& batch) {
     const Batch::Use use(batch, *this);
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     undo(batch);
     batch.count_ = 0;
 }
@@ -456,7 +455,7 @@ std::optional<Path> Search::path_to(std::span<const Move> moves) {
 
 bool Search::prove(const Position& position, std::optional<Color> winner, std::optional<int> mate_plies) {
     const Verdict verdict = proven_verdict(position.board().turn(), winner, mate_plies);
-    const Asking asking(*this);
+    const Asking asking(mutex_);
     const auto moves = moves_from_root(position);
     const std::optional<Path> path = moves ? path_to(*moves) : std::nullopt;
     if (path) tree_.prove(*path, verdict);
@@ -467,7 +466,7 @@ bool Search::enter_mate(const Position& position, std::span<const Move> mate) {
     require_mate(position.board(), mate);
     Board after = position.board();
     after.do_move(mate.front());
-    const Asking asking(*this);
+    const Asking asking(mutex_);
     auto moves = moves_from_root(position);
     return moves && enter_mate(std::move(*moves), mate, position.board().key(), after.key());
 }

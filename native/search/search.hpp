@@ -22,7 +22,6 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -37,6 +36,7 @@
 #include "search/root_policy.hpp"
 #include "search/teaching.hpp"
 #include "search/tree.hpp"
+#include "shogi/mutex.hpp"
 #include "shogi/position.hpp"
 
 namespace fukayomi {
@@ -176,73 +176,58 @@ private:
     friend class Batch;
     enum class Descent { LEAF, KNOWN, COLLISION, FULL, WAIT };
 
-    std::optional<std::vector<Move>> moves_from_root(const Position& position) const;
-    std::optional<Path> path_to(std::span<const Move> moves);
-    bool enter_mate(std::vector<Move> moves, std::span<const Move> mate, std::uint64_t key, std::uint64_t key_after);
-    void begin_check(Batch& batch, const Leaf& leaf);
-    void enter_checks(Batch& batch);
-    bool try_advance(const Position& position);
-    void begin_policy();
-    void start_anew(const Position& position, std::span<const Move> search_moves);
+    std::optional<std::vector<Move>> moves_from_root(const Position& position) const FUKAYOMI_REQUIRES(mutex_);
+    std::optional<Path> path_to(std::span<const Move> moves) FUKAYOMI_REQUIRES(mutex_);
+    bool enter_mate(std::vector<Move> moves, std::span<const Move> mate, std::uint64_t key, std::uint64_t key_after) FUKAYOMI_REQUIRES(mutex_);
+    void begin_check(Batch& batch, const Leaf& leaf) FUKAYOMI_REQUIRES(mutex_);
+    void enter_checks(Batch& batch) FUKAYOMI_REQUIRES(mutex_);
+    bool try_advance(const Position& position) FUKAYOMI_REQUIRES(mutex_);
+    void begin_policy() FUKAYOMI_REQUIRES(mutex_);
+    void start_anew(const Position& position, std::span<const Move> search_moves) FUKAYOMI_REQUIRES(mutex_);
     bool begin(Batch& batch, std::shared_ptr<const Root>& root);
-    std::size_t select(Batch& batch, std::size_t wanted, std::size_t limit, std::size_t playouts);
-    Descent descend(Leaf& leaf, bool avoid_settled);
+    std::size_t select(Batch& batch, std::size_t wanted, std::size_t limit, std::size_t playouts) FUKAYOMI_REQUIRES(mutex_);
+    Descent descend(Leaf& leaf, bool avoid_settled) FUKAYOMI_REQUIRES(mutex_);
     void judge_and_write(Batch& batch, const Root& root, SlotInput& input, std::size_t first, std::size_t selected) const;
-    void back_up_judged(Batch& batch, std::size_t selected);
-    void expand(const Leaf& leaf, double value);
-    void prove_fourth_occurrences();
-    void count_playout(const Leaf& leaf);
+    void back_up_judged(Batch& batch, std::size_t selected) FUKAYOMI_REQUIRES(mutex_);
+    void expand(const Leaf& leaf, double value) FUKAYOMI_REQUIRES(mutex_);
+    void prove_fourth_occurrences() FUKAYOMI_REQUIRES(mutex_);
+    void count_playout(const Leaf& leaf) FUKAYOMI_REQUIRES(mutex_);
     void make_room(const Batch& batch);
-    void undo(Batch& batch);
-    void label_below(Index node, const Board& board, std::uint32_t least_visits, LabelledPositions& labelled) const;
-    void undo_collisions(Batch& batch);
-    bool is_over() const;
+    void undo(Batch& batch) FUKAYOMI_REQUIRES(mutex_);
+    void label_below(Index node, const Board& board, std::uint32_t least_visits, LabelledPositions& labelled) const FUKAYOMI_REQUIRES(mutex_);
+    void undo_collisions(Batch& batch) FUKAYOMI_REQUIRES(mutex_);
+    bool is_over() const FUKAYOMI_REQUIRES(mutex_);
 
-    std::vector<std::size_t> ranked_slots() const;
-    std::size_t best_slot(Index node) const;
-    Path best_path(std::size_t root_slot) const;
-    SearchLine tried_line(std::size_t slot) const;
-    std::vector<Move> known_mate(const Board& pos, const Node& node) const;
+    std::vector<std::size_t> ranked_slots() const FUKAYOMI_REQUIRES(mutex_);
+    std::size_t best_slot(Index node) const FUKAYOMI_REQUIRES(mutex_);
+    Path best_path(std::size_t root_slot) const FUKAYOMI_REQUIRES(mutex_);
+    SearchLine tried_line(std::size_t slot) const FUKAYOMI_REQUIRES(mutex_);
+    std::vector<Move> known_mate(const Board& pos, const Node& node) const FUKAYOMI_REQUIRES(mutex_);
 
     const SearchParams params_;
     const Puct puct_;  // below the root
     std::atomic<bool> is_stopped_ = false;
 
-    // Holds the mutex for a caller who asks for something. Threads that search by `run` hold it most of the time and take it again at once,
-    // so they let those who ask go first.
-    class Asking {
-    public:
-        explicit Asking(const Search& search) : lock_(search.mutex_, std::defer_lock) {
-            search.asking_.fetch_add(1);
-            lock_.lock();
-            search.asking_.fetch_sub(1);
-        }
-
-    private:
-        std::unique_lock<std::mutex> lock_;
-    };
-
-    mutable std::atomic<int> asking_ = 0;
-    mutable std::mutex mutex_;  // guards everything below
-    Tree tree_;
+    mutable Mutex mutex_;  // threads that search by `run` let those who ask pass
+    Tree tree_ FUKAYOMI_GUARDED_BY(mutex_);
     const std::unique_ptr<RootPolicy> root_policy_;
-    std::unique_ptr<EvenPolicy> comparison_;  // in its place while moves are compared
-    std::shared_ptr<const Root> root_;
-    Board start_;
-    std::vector<Move> game_moves_;
-    bool is_restricted_ = false;  // to search moves
-    bool is_forgotten_ = false;   // the next position starts a new tree
-    Edge mate_edge_ = 0;          // of the root's move that a short mate put first, as the evaluator judged it
-    std::unordered_map<std::uint64_t, std::vector<Move>> mates_;  // the lines of enter_mate by position
-    std::vector<Batch*> active_;  // batches with visits in flight
-    std::uint64_t nodes_ = 0;
-    std::uint64_t evaluations_ = 0;
-    std::uint64_t playouts_ = 0;
-    std::optional<std::uint64_t> node_limit_;  // planned for nodes_
-    bool explores_ = true;
-    std::size_t deepest_ = 0;
-    bool wants_room_ = false;  // memory is full, but there may be something to prune
-    bool is_full_ = false;     // there is not
+    std::unique_ptr<EvenPolicy> comparison_ FUKAYOMI_GUARDED_BY(mutex_);  // in its place while moves are compared
+    std::shared_ptr<const Root> root_ FUKAYOMI_GUARDED_BY(mutex_);
+    Board start_ FUKAYOMI_GUARDED_BY(mutex_);
+    std::vector<Move> game_moves_ FUKAYOMI_GUARDED_BY(mutex_);
+    bool is_restricted_ FUKAYOMI_GUARDED_BY(mutex_) = false;  // to search moves
+    bool is_forgotten_ FUKAYOMI_GUARDED_BY(mutex_) = false;   // the next position starts a new tree
+    Edge mate_edge_ FUKAYOMI_GUARDED_BY(mutex_) = 0;          // of the root's move that a short mate put first, as the evaluator judged it
+    std::unordered_map<std::uint64_t, std::vector<Move>> mates_ FUKAYOMI_GUARDED_BY(mutex_);  // the lines of enter_mate by position
+    std::vector<Batch*> active_ FUKAYOMI_GUARDED_BY(mutex_);  // batches with visits in flight
+    std::uint64_t nodes_ FUKAYOMI_GUARDED_BY(mutex_) = 0;
+    std::uint64_t evaluations_ FUKAYOMI_GUARDED_BY(mutex_) = 0;
+    std::uint64_t playouts_ FUKAYOMI_GUARDED_BY(mutex_) = 0;
+    std::optional<std::uint64_t> node_limit_ FUKAYOMI_GUARDED_BY(mutex_);  // planned for nodes_
+    bool explores_ FUKAYOMI_GUARDED_BY(mutex_) = true;
+    std::size_t deepest_ FUKAYOMI_GUARDED_BY(mutex_) = 0;
+    bool wants_room_ FUKAYOMI_GUARDED_BY(mutex_) = false;  // memory is full, but there may be something to prune
+    bool is_full_ FUKAYOMI_GUARDED_BY(mutex_) = false;     // there is not
 };
 
 }  // namespace fukayomi

@@ -17,7 +17,7 @@ Search::Stretched Search::run(Batch& batch, CoreEvaluator& evaluator, SlotInput&
         const std::size_t left = stretch.nodes - done.nodes;
         std::size_t rows = stretch.rows;
         if (stretch.visits_per_leaf > 0) {
-            const std::lock_guard lock(mutex_);
+            const Lock lock(mutex_);
             rows = std::min(rows, std::max<std::size_t>(1, tree_[tree_.root()].visits / stretch.visits_per_leaf));
         }
         // A smaller batch only where no other can follow: what a search finds must not depend on where its stretches end.
@@ -43,7 +43,7 @@ Search::Stretched Search::run(Batch& batch, CoreEvaluator& evaluator, SlotInput&
                 cancel(batch);
             }
         }
-        while (asking_.load() > 0) std::this_thread::yield();
+        mutex_.let_pass();
         if (std::chrono::steady_clock::now() >= end) break;
     }
     return done;

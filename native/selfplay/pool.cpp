@@ -6,6 +6,8 @@
 #include <thread>
 #include <utility>
 
+#include "shogi/require.hpp"
+
 namespace fukayomi {
 
 namespace {
@@ -21,9 +23,7 @@ const T& checked(const T& params) {
 SelfplayPool::SelfplayPool(const SelfplayParams& params, const SearchParams& search, std::size_t games, std::size_t shares,
                            std::size_t cache_mb)
     : params_(checked(params)), search_params_(checked(search)), cache_mb_(cache_mb) {
-    if (games < 1 || games > MOST_GAMES)
-        throw std::invalid_argument("games is " + std::to_string(games) + "; it must be between 1 and " +
-                                    std::to_string(MOST_GAMES));
+    require_between("games", games, 1, MOST_GAMES);
     if (shares < 1 || shares > games)
         throw std::invalid_argument("shares is " + std::to_string(shares) + "; it must be between 1 and the number of games, " +
                                     std::to_string(games));
@@ -44,7 +44,7 @@ SelfplayPool::Share& SelfplayPool::share_at(std::size_t share) const {
 
 void SelfplayPool::add(GameSetup setup) {
     Game::validate(params_, setup);
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     if (!indices_.insert(setup.index).second)
         throw std::invalid_argument("game " + std::to_string(setup.index) + " is being played already");
     queue_.push_back(std::move(setup));
@@ -61,7 +61,7 @@ EvalCache* SelfplayPool::cache_of(int network) {
 bool SelfplayPool::fill(Share& share, Place& place) {
     GameSetup setup;
     {
-        const std::lock_guard lock(mutex_);
+        const Lock lock(mutex_);
         if (queue_.empty()) return false;
         setup = std::move(queue_.front());
         queue_.pop_front();
@@ -73,7 +73,7 @@ bool SelfplayPool::fill(Share& share, Place& place) {
 void SelfplayPool::begin(Share& share, Place& place, GameSetup setup) {
     std::array<EvalCache*, 2> caches{};
     {
-        const std::lock_guard lock(mutex_);
+        const Lock lock(mutex_);
         if (!params_.keeps_positions())
             for (const Color c : {BLACK, WHITE}) caches[c] = cache_of(setup.players[c].network);
     }
@@ -93,14 +93,14 @@ bool SelfplayPool::settle(Place& place) {
         case Game::State::WAITING: {
             if (place.is_waiting) return false;
             place.is_waiting = true;
-            const std::lock_guard lock(mutex_);
+            const Lock lock(mutex_);
             waiting_.push_back({place.game->index(), place.game->position()});
             return false;
         }
         case Game::State::FINISHED: break;
     }
     const std::unique_ptr<Game> game = std::move(place.game);
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     ended_.add(game->totals());
     finished_.push_back(game->take_finished());
     indices_.erase(game->index());
@@ -123,7 +123,7 @@ std::size_t SelfplayPool::gather_from(Share& share, Place& place, SlotInput& inp
 
 std::size_t SelfplayPool::gather(std::size_t number, SlotInput& input, std::size_t limit, int network) {
     Share& share = share_at(number);
-    const std::lock_guard lock(share.mutex);
+    const Lock lock(share.mutex);
     std::vector<Part>& parts = share.in_flight[network];
     if (!parts.empty()) throw std::logic_error("the batch of this share and network must be applied or cancelled first");
     std::size_t rows = 0;
@@ -149,7 +149,7 @@ std::size_t SelfplayPool::gather(std::size_t number, SlotInput& input, std::size
 
 std::size_t SelfplayPool::rows(std::size_t number, int network) const {
     const Share& share = share_at(number);
-    const std::lock_guard lock(share.mutex);
+    const Lock lock(share.mutex);
     const auto parts = share.in_flight.find(network);
     if (parts == share.in_flight.end() || parts->second.empty()) return 0;
     return parts->second.back().first + parts->second.back().count;
@@ -157,7 +157,7 @@ std::size_t SelfplayPool::rows(std::size_t number, int network) const {
 
 void SelfplayPool::apply(std::size_t number, const float* logits, const float* values, int network) {
     Share& share = share_at(number);
-    const std::lock_guard lock(share.mutex);
+    const Lock lock(share.mutex);
     std::vector<Part>& parts = share.in_flight[network];
     try {
         for (const Part& part : parts) part.place->game->apply(logits + part.first * MAX_MOVES, values + part.first);
@@ -171,7 +171,7 @@ void SelfplayPool::apply(std::size_t number, const float* logits, const float* v
 
 void SelfplayPool::cancel(std::size_t number, int network) {
     Share& share = share_at(number);
-    const std::lock_guard lock(share.mutex);
+    const Lock lock(share.mutex);
     cancel(share, network);
 }
 
@@ -204,19 +204,19 @@ SelfplayPool::Stretched SelfplayPool::run(std::size_t number, CoreEvaluator& eva
         }
         apply(number, output.logits, output.values, network);
         done.rows += rows;
-        while (share.asking.load() > 0) std::this_thread::yield();
+        share.mutex.let_pass();
     } while (std::chrono::steady_clock::now() < end);
     return done;
 }
 
 std::vector<WaitingGame> SelfplayPool::take_waiting() {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     return std::exchange(waiting_, {});
 }
 
 bool SelfplayPool::answer(std::uint64_t index, Move move, int eval) {
     for (const auto& share : shares_) {
-        const Asking asking(*share);
+        const Asking asking(share->mutex);
         for (Place& place : share->places) {
             if (!place.game || !place.is_waiting || place.game->index() != index) continue;
             place.game->answer(move, eval, share->solver);
@@ -230,7 +230,7 @@ bool SelfplayPool::answer(std::uint64_t index, Move move, int eval) {
 
 bool SelfplayPool::restart(std::uint64_t index, const std::array<SelfplayPlayer, 2>& players) {
     for (const auto& share : shares_) {
-        const Asking asking(*share);
+        const Asking asking(share->mutex);
         for (Place& place : share->places) {
             if (!place.game || !place.is_waiting || place.game->index() != index) continue;
             GameSetup setup = place.game->setup();
@@ -246,7 +246,7 @@ bool SelfplayPool::restart(std::uint64_t index, const std::array<SelfplayPlayer,
 }
 
 std::size_t SelfplayPool::clear_queue() {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     const std::size_t count = queue_.size();
     for (const GameSetup& setup : queue_) indices_.erase(setup.index);
     queue_.clear();
@@ -254,28 +254,28 @@ std::size_t SelfplayPool::clear_queue() {
 }
 
 std::vector<FinishedGame> SelfplayPool::take_finished() {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     return std::exchange(finished_, {});
 }
 
 std::size_t SelfplayPool::queued() const {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     return queue_.size();
 }
 
 std::size_t SelfplayPool::playing() const {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     return indices_.size();
 }
 
 SelfplayTotals SelfplayPool::totals() const {
     SelfplayTotals sum;
     for (const auto& share : shares_) {
-        const Asking asking(*share);
+        const Asking asking(share->mutex);
         for (const Place& place : share->places)
             if (place.game) sum.add(place.game->totals());
     }
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     sum.add(ended_);
     return sum;
 }
@@ -283,7 +283,7 @@ SelfplayTotals SelfplayPool::totals() const {
 std::size_t SelfplayPool::bytes() const {
     std::size_t sum = 0;
     for (const auto& share : shares_) {
-        const Asking asking(*share);
+        const Asking asking(share->mutex);
         for (const Place& place : share->places)
             if (place.game) sum += place.game->bytes();
     }

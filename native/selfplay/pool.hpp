@@ -9,14 +9,12 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <vector>
 
@@ -26,6 +24,7 @@
 #include "search/eval_cache.hpp"
 #include "selfplay/game.hpp"
 #include "selfplay/params.hpp"
+#include "shogi/mutex.hpp"
 
 namespace fukayomi {
 
@@ -97,45 +96,34 @@ private:
         std::size_t count;
     };
     struct Share {
-        mutable std::atomic<int> asking = 0;  // who waits for the mutex beside the thread that plays: `run` lets them pass
-        mutable std::mutex mutex;
-        std::vector<Place> places;
-        std::map<int, std::vector<Part>> in_flight;  // by network
+        mutable Mutex mutex;  // the thread that plays by `run` lets those who ask pass
+        std::vector<Place> places FUKAYOMI_GUARDED_BY(mutex);
+        std::map<int, std::vector<Part>> in_flight FUKAYOMI_GUARDED_BY(mutex);  // by network
         MateSolver solver{SOLVER_MB};
     };
     static constexpr std::size_t SOLVER_MB = 8;
-    class Asking {
-    public:
-        explicit Asking(const Share& share) : lock_(share.mutex, std::defer_lock) {
-            share.asking.fetch_add(1);
-            lock_.lock();
-            share.asking.fetch_sub(1);
-        }
-
-    private:
-        std::unique_lock<std::mutex> lock_;
-    };
 
     Share& share_at(std::size_t share) const;
-    std::size_t gather_from(Share& share, Place& place, SlotInput& input, std::size_t first, std::size_t limit, int network);
-    bool fill(Share& share, Place& place);
-    void begin(Share& share, Place& place, GameSetup setup);
+    std::size_t gather_from(Share& share, Place& place, SlotInput& input, std::size_t first, std::size_t limit, int network)
+        FUKAYOMI_REQUIRES(share.mutex);
+    bool fill(Share& share, Place& place) FUKAYOMI_REQUIRES(share.mutex);
+    void begin(Share& share, Place& place, GameSetup setup) FUKAYOMI_REQUIRES(share.mutex);
     bool settle(Place& place);
-    EvalCache* cache_of(int network);
-    void cancel(Share& share, int network);
+    EvalCache* cache_of(int network) FUKAYOMI_REQUIRES(mutex_);
+    void cancel(Share& share, int network) FUKAYOMI_REQUIRES(share.mutex);
 
     const SelfplayParams params_;
     const SearchParams search_params_;
     const std::size_t cache_mb_;
     std::vector<std::unique_ptr<Share>> shares_;
 
-    mutable std::mutex mutex_;  // guards everything below; taken after a share's, never before
-    std::deque<GameSetup> queue_;
-    std::set<std::uint64_t> indices_;  // of games that are queued or being played
-    std::vector<FinishedGame> finished_;
-    std::vector<WaitingGame> waiting_;
-    SelfplayTotals ended_;  // of games that are over
-    std::map<int, std::unique_ptr<EvalCache>> caches_;
+    mutable Mutex mutex_;  // taken after a share's, never before
+    std::deque<GameSetup> queue_ FUKAYOMI_GUARDED_BY(mutex_);
+    std::set<std::uint64_t> indices_ FUKAYOMI_GUARDED_BY(mutex_);  // of games that are queued or being played
+    std::vector<FinishedGame> finished_ FUKAYOMI_GUARDED_BY(mutex_);
+    std::vector<WaitingGame> waiting_ FUKAYOMI_GUARDED_BY(mutex_);
+    SelfplayTotals ended_ FUKAYOMI_GUARDED_BY(mutex_);  // of games that are over
+    std::map<int, std::unique_ptr<EvalCache>> caches_ FUKAYOMI_GUARDED_BY(mutex_);
 };
 
 }  // namespace fukayomi

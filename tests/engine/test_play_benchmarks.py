@@ -2,13 +2,10 @@
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
-from places import BENCHMARKS
+from benchmark_figures import figures_of
 
 from fukayomi.engine.network import embedded_network
 
@@ -16,15 +13,8 @@ MATE = "7k1/9/7P1/9/9/9/9/9/K8 b G 1"  # G*2b
 ONE_KING = "8k/9/8P/9/9/9/9/9/9 b G 1"  # G*1b
 
 
-def figures(name: str, *arguments: str) -> dict[str, Any]:
-    command = [sys.executable, str(BENCHMARKS / name), "--json", *arguments]
-    run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
-    assert run.returncode == 0, run.stderr
-    return json.loads(run.stdout)
-
-
 def test_searches_at_once_beside_searches_in_turn() -> None:
-    found = figures("batches.py", "--model", "<hash>", "--positions", "3", "--visits", "20", "--repeats", "1")
+    found = figures_of("batches.py", "--model", "<hash>", "--positions", "3", "--visits", "20", "--repeats", "1")
     assert set(found["per_s"]) == {"alone", "at_once", "in_turn", "small"}
     assert all(rate > 0 for rate in (*found["per_s"].values(), *found["per_cpu_s"].values()))
     assert found["positions"] == 3
@@ -33,7 +23,7 @@ def test_searches_at_once_beside_searches_in_turn() -> None:
 def test_a_tiny_network_is_measured_as_large_ones_on_a_gpu() -> None:
     pytest.importorskip("torch")
     arguments = ("--shapes", "1x8", "2x8", "--device", "torch", "--seconds", "0.05", "--repeats", "1")
-    found = figures("gpu_play.py", *arguments, "--minutes", "0.0001")
+    found = figures_of("gpu_play.py", *arguments, "--minutes", "0.0001")
     assert (found["device"], found["left_out"]) == ("torch", ["2x8"])
     (network,) = found["networks"]
     assert network["network"] == "1x8"
@@ -41,9 +31,9 @@ def test_a_tiny_network_is_measured_as_large_ones_on_a_gpu() -> None:
         assert network[name] > 0
 
 
-@pytest.mark.slow  # each backend and precision is loaded, and measures its settings
+@pytest.mark.soak  # each backend and precision is loaded, and measures its settings
 def test_each_backend_of_a_cpu_with_and_without_a_search() -> None:
-    found = figures("cpu_play.py", "--network", "<internal>", "--seconds", "0.2", "--repeats", "1")
+    found = figures_of("cpu_play.py", "--network", "<internal>", "--seconds", "0.2", "--repeats", "1")
     assert found["network"] == embedded_network().stem
     assert 1 <= found["cpus"] <= 2
     assert {"cpu fp32", "native fp32"} <= set(found["backends"])
@@ -58,7 +48,7 @@ def test_each_backend_of_a_cpu_with_and_without_a_search() -> None:
 
 
 def test_networks_on_one_core() -> None:
-    found = figures("cpu_networks.py", "--seconds", "0.001", "--repeats", "1")
+    found = figures_of("cpu_networks.py", "--seconds", "0.001", "--repeats", "1")
     assert found["network"] == embedded_network().name
     assert {"cpu fp32", "native fp32"} <= set(found["backends"])
     for name, figure in found["backends"].items():
@@ -69,7 +59,7 @@ def test_networks_on_one_core() -> None:
 
 
 def test_searches_with_and_without_the_cache_of_evaluations() -> None:
-    found = figures("eval_cache.py", "--nodes", "60", "--game-nodes", "20", "--plies", "4")
+    found = figures_of("eval_cache.py", "--nodes", "60", "--game-nodes", "20", "--plies", "4")
     assert set(found) == {"start", "middle game", "many drops", "game, two trees", "game, one tree"}
     for figure in found.values():
         assert set(figure) == {"nodes_per_cpu_s", "without_cache", "share_from_cache", "ratio"}
@@ -79,7 +69,7 @@ def test_searches_with_and_without_the_cache_of_evaluations() -> None:
 
 
 def test_mate_searches_near_the_end_of_a_game() -> None:
-    found = figures("search_mates.py", "--positions", "1", "--ms", "20", "--nodes", "30")
+    found = figures_of("search_mates.py", "--positions", "1", "--ms", "20", "--nodes", "30")
     assert found["positions"] == 1
     assert set(found["announced"]) == {"mate in one", "mate in three", "root", "pv"}
     assert all(mates >= 0 and mated >= 0 and mates + mated <= 1 for mates, mated in found["announced"].values())
@@ -99,7 +89,7 @@ def test_mate_problems_beside_another_solver(tmp_path: Path) -> None:
         (tmp_path / "mate" / f"mate-{plies}-ply.txt").write_text(f"{MATE}\n{MATE}\n{MATE}\n")
     (tmp_path / "tsume").mkdir()
     (tmp_path / "tsume" / "tsume.jsonl").write_text(json.dumps({"sfen": ONE_KING, "plies": 1}) + "\n")
-    found = figures("mate.py", "--data", str(tmp_path), "--nodes", "1000", "--tsume-nodes", "1000", "--most", "2")
+    found = figures_of("mate.py", "--data", str(tmp_path), "--nodes", "1000", "--tsume-nodes", "1000", "--most", "2")
     assert found.pop("ratio") == found["mate-7"]["ratio"]
     assert {name: group["problems"] for name, group in found.items()} == {
         "mate-3": 2,

@@ -14,6 +14,7 @@ from fukayomi.engine.worth.worth import piece_worth
 from fukayomi.shogi import BLACK, Color, Position
 
 MIDDLE_GAME = "ln1g1g1nl/1ks2r3/1pppp1bpp/p3spp2/9/P1P1SP1P1/1PSPP1P2/2GR1B3/LN1K1G1NL b P 45"
+MATE_PROBLEM = "8l/6lpk/7n1/6S1P/9/9/9/9/9 b RN 1"  # without Black's king
 WITHOUT_KINGS = ("4k4/9/4P4/9/9/9/9/9/9 b G 1", "4k4/9/4P4/9/9/9/9/9/9 w G 1", "9/9/9/9/9/9/9/9/9 b - 1")
 
 
@@ -27,7 +28,11 @@ def turned(sfen: str) -> Position:
     """The same position for the other side."""
     board, turn, hands, ply = sfen.split()
     rows = ["".join(reversed(re.findall(r"\+?.", row))) for row in reversed(board.split("/"))]
-    return Position.from_sfen(f"{'/'.join(rows).swapcase()} {'w' if turn == 'b' else 'b'} {hands.swapcase()} {ply}")
+    return position_of(f"{'/'.join(rows).swapcase()} {'w' if turn == 'b' else 'b'} {hands.swapcase()} {ply}")
+
+
+def position_of(sfen: str) -> Position:
+    return Position.from_sfen(sfen, allow_missing_king=True)
 
 
 def test_a_file_is_loaded_and_says_what_it_is(path: Path) -> None:
@@ -96,10 +101,10 @@ def test_positions_may_be_shared_out_with_a_residual_network(path: Path) -> None
         assert engine.search(Position(), nodes=500).progress.nodes >= 500
 
 
-@pytest.mark.parametrize("sfen", [Position().sfen(), MIDDLE_GAME])
+@pytest.mark.parametrize("sfen", [Position().sfen(), MIDDLE_GAME, MATE_PROBLEM])
 def test_worth_is_the_same_for_both_sides(path: Path, sfen: str) -> None:
     with Network(path) as network:
-        black, white = piece_worth(Position.from_sfen(sfen), network), piece_worth(turned(sfen), network)
+        black, white = piece_worth(position_of(sfen), network), piece_worth(turned(sfen), network)
     assert black.cp == -white.cp
 
     def values(pieces: object, side: Color) -> dict[object, int | None]:
@@ -113,7 +118,7 @@ def test_worth_is_the_same_for_both_sides(path: Path, sfen: str) -> None:
 
     own = values(black.pieces, BLACK)
     theirs = values(white.pieces, Color(1 - BLACK))
-    assert len(own) > 30
+    assert len(own) >= 8
     assert own == {(mine, kind, other(square)): cp for (mine, kind, square), cp in theirs.items()}  # pyright: ignore
     assert any(own.values())
 

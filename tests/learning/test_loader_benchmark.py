@@ -1,21 +1,16 @@
 """benchmarks/loader.py keeps its contract: one JSON object, and outputs that were compared."""
 
-import json
 import random
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
-from places import BENCHMARKS
+from benchmark_figures import figures_of
 
 from fukayomi import _native
 from fukayomi.data.convert.writers import DataWriter
 from fukayomi.data.formats.content import Rows, as_games
 from fukayomi.data.formats.hcpe import HCPE
 from fukayomi.shogi import Position
-
-BENCHMARK = BENCHMARKS / "loader.py"
 
 
 def test_the_benchmark_prints_its_figures(tmp_path: Path) -> None:
@@ -31,10 +26,7 @@ def test_the_benchmark_prints_its_figures(tmp_path: Path) -> None:
         position.push(move)
     with DataWriter(tmp_path / "some.hcpe3") as writer:
         writer.append(as_games(Rows(rows, np.zeros(len(rows), np.uint16))))
-    command = [sys.executable, BENCHMARK, tmp_path / "some.hcpe3", "--json", "--rounds", "1"]
-    run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
-    assert run.returncode == 0, run.stderr
-    figures = json.loads(run.stdout)
+    figures = figures_of("loader.py", tmp_path / "some.hcpe3", "--rounds", 1)
     assert figures["positions"] == 1200
     assert {"ours_positions_per_s", "cshogi_positions_per_s", "ratio"} <= set(figures)
     assert all(figure > 0 for figure in figures.values())

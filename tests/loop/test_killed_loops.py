@@ -29,6 +29,7 @@ def start(
     return subprocess.Popen([sys.executable, "-W", "ignore", *words])
 
 
+@pytest.mark.soak
 def test_a_killed_run_ends_as_if_it_had_not_been(small_run: Path, tmp_path: Path) -> None:
     folder, events = tmp_path / "run", random.randint(1, 45)
 
@@ -38,7 +39,7 @@ def test_a_killed_run_ends_as_if_it_had_not_been(small_run: Path, tmp_path: Path
     assert digests(folder) == digests(small_run), f"killed after {events} events"
 
 
-@pytest.mark.parametrize(("step", "most"), [("", 120), ("reanalysis", 60)])
+@pytest.mark.parametrize(("step", "most"), [("", 120), pytest.param("reanalysis", 60, marks=pytest.mark.soak)])
 def test_a_killed_run_with_its_past_ends_as_if_it_had_not_been(
     step: str, most: int, past_run: Path, tmp_path: Path
 ) -> None:
@@ -50,6 +51,7 @@ def test_a_killed_run_with_its_past_ends_as_if_it_had_not_been(
     assert digests(folder) == digests(past_run), f"killed after {events} events {step}"
 
 
+@pytest.mark.soak
 def test_a_run_in_int8_that_is_killed_between_the_files_of_a_network_ends_as_if_it_had_not_been(
     int8_run: Path, tmp_path: Path
 ) -> None:

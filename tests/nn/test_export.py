@@ -11,6 +11,7 @@ import pytest
 import torch
 from network_samples import SHAPES, random_features, shaken, shaken_network
 
+from fukayomi.nn import PolicyValueNetwork
 from fukayomi.nn.export import Agreement, ExportError, check_agreement, compare, export_onnx
 from fukayomi.nn.quantization import quantize_onnx
 
@@ -54,6 +55,15 @@ def test_networks_of_every_kind_are_exported_and_quantised(shape, tmp_path: Path
     agreement = compare(network, tmp_path / "int8.onnx", *random_features(64, seed=9, planes2=planes2))
     assert agreement.kl < 0.01
     assert agreement.value_error < 0.01
+
+
+def test_the_second_network_of_a_shape_has_its_own_weights(exported, tmp_path: Path):
+    """The graph is traced once for each shape; equal weights, as a network has that was never trained, stay apart."""
+    network = PolicyValueNetwork(shaken_network("relu").config)
+    export_onnx(network, tmp_path / "network.onnx")
+    check_agreement(compare(network, tmp_path / "network.onnx", *random_features(8)), half=False)
+    first, second = (onnx.load(path).graph for path in (exported["relu", False], tmp_path / "network.onnx"))
+    assert [tensor.name for tensor in first.initializer] == [tensor.name for tensor in second.initializer]
 
 
 def test_half_storage_is_half_the_size_and_computes_in_float32(exported):

@@ -1,11 +1,9 @@
 """benchmarks/selfplay.py and network_matches.py keep their contract: one JSON object with the figures."""
 
-import json
-import subprocess
 import sys
 from pathlib import Path
 
-from places import BENCHMARKS
+from benchmark_figures import figures_of
 
 
 def test_the_figures_of_self_play() -> None:
@@ -25,10 +23,7 @@ def test_the_figures_of_self_play() -> None:
     )
     engine = Path(__file__).parents[1] / "helpers" / "random_engine.py"
     options += ("--league", f"{sys.executable} {engine}", "--league-ms", "10", "--league-share", "0.5")
-    command = [sys.executable, str(BENCHMARKS / "selfplay.py"), "--json", *options]
-    run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
-    assert run.returncode == 0, run.stderr
-    found = json.loads(run.stdout)
+    found = figures_of("selfplay.py", *options)
     assert found["left_out"] == []
     names = ["hash", "hash", "uniform", "uniform"]
     assert [(network["name"], network["games"]) for network in found["networks"]] == list(
@@ -46,11 +41,7 @@ def test_the_figures_of_self_play() -> None:
 
 
 def test_a_match_in_a_pool_beside_one_of_engines() -> None:
-    options = ("--preset", "tiny", "--games", "2", "--playouts", "2", "--repeats", "1")
-    command = [sys.executable, str(BENCHMARKS / "network_matches.py"), "--json", *options]
-    run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
-    assert run.returncode == 0, run.stderr
-    found = json.loads(run.stdout)
+    found = figures_of("network_matches.py", "--preset", "tiny", "--games", 2, "--playouts", 2, "--repeats", 1)
     assert found["games"] == 2
     assert all(found[kind]["seconds"] > 0 < found[kind]["cpu_seconds"] for kind in ("pool", "engines"))
     assert found["ratio"] > 0

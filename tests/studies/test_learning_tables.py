@@ -67,7 +67,7 @@ def test_runs_are_made_once_and_resumed(words: list[str], tmp_path: Path, capsys
         learning_tables.main(words)
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_networks_of_two_targets_play_themselves(
     words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -82,6 +82,7 @@ def test_networks_of_two_targets_play_themselves(
         assert 0 <= row["commonest strategy"]["value"] <= row["3 commonest"]["value"] <= 1
 
 
+@pytest.mark.soak
 def test_heads_learn_from_whole_games_and_from_visits(
     words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

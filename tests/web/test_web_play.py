@@ -23,7 +23,7 @@ QUICK = {"nodes": 1}
         ("/api/play/nobody/move", {"usi": "7g7f", "ply": 0}, 404, "not on the server any more"),
         ("/api/play/nobody/hint", {}, 404, "not on the server any more"),
         ("/api/worth", {"sfen": "nothing"}, 400, "invalid SFEN"),
-        ("/api/worth", {"sfen": "8l/6lpk/7n1/6S1P/9/9/9/9/9 b RN 1"}, 400, "has no king"),
+        ("/api/play", QUICK | {"sfen": "8l/6lpk/7n1/6S1P/9/9/9/9/9 b RN 1"}, 400, "has no king"),
         ("/api/worth", {"together": ["5e"]}, 400, "no piece at '5e'"),
         ("/api/worth", {"together": ["9i", "8i", "7i", "6i", "4i", "3i", "2i"]}, 400, "together: "),
         ("/api/worth", {"view": "heat"}, 400, "view: "),
@@ -35,6 +35,13 @@ def test_what_cannot_be_is_refused_with_a_reason(
     answer = ask(server, "POST", path, question)
     assert answer.status == status
     assert error in answer.error
+
+
+def test_pieces_of_a_mate_problem_have_worth(server: WebServer) -> None:
+    answer = ask(server, "POST", "/api/worth", {"sfen": "8l/6lpk/7n1/6S1P/9/9/9/9/9 b RN 1"})
+    assert answer.status == 200
+    (worth,) = answer.json["positions"]
+    assert [each["place"] for each in worth["pieces"]] == ["1a", "1d", "2b", "2c", "3b", "3d", "R*", "N*"]
 
 
 @pytest.mark.parametrize("path", ["/api/play", "/api/play/x/move", "/api/play/x/hint", "/api/worth"])

@@ -173,8 +173,8 @@ class RunSettings(Settings):
     embedded is the embedded residual network."""
     teacher: Annotated[str | None, FromFile(network_in_folder)] = None
     """Network whose policy and value are mixed into the targets, with the share --teacher-weight; it is evaluated for
-    every batch. A checkpoint, .safetensors, dlshogi's .npz or .pth, or .onnx, which computes on the CPU; embedded is
-    the embedded residual network."""
+    every batch. A checkpoint, .safetensors, dlshogi's .npz or .pth, or .onnx or .sparse, which compute on the CPU;
+    embedded is the embedded residual network."""
     device: str = "auto"
     """Where to compute: cpu, cuda, cuda:1, or auto, which is cuda if there is one."""
     threads: PositiveInt | None = None

@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -24,7 +25,7 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
 from fukayomi.files.atomic import replace_file
-from fukayomi.nn.config import FEATURES1
+from fukayomi.nn.config import FEATURES1, NetworkConfig
 from fukayomi.nn.folding import FoldedNetwork
 from fukayomi.nn.network import PolicyValueNetwork, evaluation_mode
 from fukayomi.nn.parameters import ExportError, require_finite
@@ -87,6 +88,27 @@ def export_onnx(network: PolicyValueNetwork, path: Path | str, *, half: bool = F
 
 
 def _to_onnx(folded: FoldedNetwork) -> onnx.ModelProto:
+    model = onnx.ModelProto()
+    model.CopyFrom(_graph(folded.config))
+    weights = folded.state_dict()
+    for tensor in model.graph.initializer:
+        if tensor.name in weights:
+            tensor.CopyFrom(numpy_helper.from_array(weights[tensor.name].numpy(), tensor.name))
+    return model
+
+
+@lru_cache(maxsize=8)
+def _graph(config: NetworkConfig) -> onnx.ModelProto:
+    """All that the files of networks of one shape share: their weights are empty here.
+
+    The exporter takes seconds. It stores equal weights once; those that it sees are all different, so that each is
+    there under its name.
+    """
+    with torch.random.fork_rng(devices=[]):
+        folded = FoldedNetwork(PolicyValueNetwork(config))
+        for tensor in folded.state_dict().values():
+            if tensor.is_floating_point():
+                tensor.uniform_(1, 2)
     example = (torch.zeros(2, FEATURES1, 9, 9), torch.zeros(2, folded.config.features2, 9, 9))
     batch = torch.export.Dim("batch", min=1)
     with _quiet():
@@ -108,6 +130,12 @@ def _to_onnx(folded: FoldedNetwork) -> onnx.ModelProto:
     for item in (model, graph, *graph.node, *graph.input, *graph.output, *graph.value_info, *graph.initializer):
         del item.metadata_props[:]
         item.doc_string = ""
+    weights = {name: tensor.numpy() for name, tensor in folded.state_dict().items() if tensor.is_floating_point()}
+    for tensor in graph.initializer:
+        if tensor.name in weights and np.array_equal(numpy_helper.to_array(tensor), weights.pop(tensor.name)):
+            tensor.ClearField("raw_data")
+    if weights:
+        raise ExportError(f"the exporter has changed the parameters {', '.join(weights)}")
     return model
 
 

@@ -20,7 +20,7 @@ LONGEST_GAME = 10_000
 
 
 class Place(Question):
-    """A position and the moves that led to it."""
+    """A position, which may lack kings, and the moves that led to it."""
 
     sfen: Annotated[str, Field(max_length=200)] = START_SFEN
     moves: Annotated[tuple[Annotated[str, Field(max_length=8)], ...], Field(max_length=LONGEST_GAME)] = ()
@@ -29,10 +29,10 @@ class Place(Question):
         """The position with its past.
 
         Raises:
-            Refused: It is none, a move is not legal, or a king is missing.
+            Refused: It is none, or a move is not legal.
         """
         try:
-            position = Position.from_sfen(self.sfen)
+            position = Position.from_sfen(self.sfen, allow_missing_king=True)
             for usi in self.moves:
                 position.push_usi(usi)
         except ShogiError as error:

@@ -3,7 +3,6 @@
 import importlib.util
 import json
 import math
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from benchmark_figures import figures_of
 from hypothesis import given
 from hypothesis import strategies as st
 from places import BENCHMARKS
@@ -185,9 +185,6 @@ def test_simulated_matches_keep_the_error_rates(
 
 
 def test_the_benchmark_prints_its_lines() -> None:
-    command = [sys.executable, BENCHMARK, "--json", "--matches", "10"]
-    run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
-    assert run.returncode == 0, run.stderr
-    report = json.loads(run.stdout)
+    report = figures_of("sprt.py", "--matches", 10)
     assert (report["elo0"], report["elo1"], len(report["lines"])) == (0, 20, 3 * 2 * 2 * 2)
     assert all(0 <= line["wrong_low"] <= line["wrong"] <= line["wrong_high"] for line in report["lines"])

@@ -1,18 +1,14 @@
 """``fukayomi bench`` and benchmarks/search.py: their output, and the memory of a node."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from benchmark_figures import figures_of
 from command_app import app
-from places import BENCHMARKS
 from typer.testing import CliRunner
 
 from fukayomi.cli.engine.bench import DROPS_SFEN
-
-BENCHMARK = BENCHMARKS / "search.py"
 
 
 def test_one_json_object() -> None:
@@ -84,10 +80,7 @@ def test_what_cannot_be_measured_is_one_line(arguments: list[str], reason: str) 
 
 
 def test_the_benchmark_prints_its_figures() -> None:
-    command = [sys.executable, BENCHMARK, "--json", "--nodes", "2000", "--repeats", "1"]
-    run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
-    assert run.returncode == 0, run.stderr
-    report = json.loads(run.stdout)
+    report = figures_of("search.py", "--nodes", 2000, "--repeats", 1)
     assert set(report) == {"start", "drops", "workers", "boundary"}
     assert report["workers"]["ratio"] > 0
     assert report["boundary"]["us_per_position"] > 0

@@ -10,14 +10,14 @@ from fukayomi.learning import Dataset, JsonLinesListener, TrainingListener, Trai
 from fukayomi.learning.listeners.listener import TrainingStep
 from fukayomi.nn import NetworkConfig, PolicyValueNetwork
 
-STEPS = 60
+STEPS = 32
 
 
 class Slow(TrainingListener):
-    """Leaves time for a kill."""
+    """Leaves time for a kill, and waits for it."""
 
     def step(self, step: TrainingStep) -> None:
-        time.sleep(0.1)
+        time.sleep(0.1 if step.step < 20 else 600)
 
 
 def run(train_file: Path, out: Path, *, resume: bool = False, listener: TrainingListener | None = None) -> None:

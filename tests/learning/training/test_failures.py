@@ -89,7 +89,7 @@ def test_a_full_disk_leaves_the_last_checkpoint(tmp_path: Path, train_file: Path
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGHUP, marks=pytest.mark.soak)])
 def test_the_command_saves_a_checkpoint_and_reports_the_signal(
     number: signal.Signals, tmp_path: Path, train_file: Path
 ):

@@ -44,7 +44,7 @@ def test_two_processes_train_as_one_does(tmp_path: Path, games_file: Path):
     assert {path.name for path in out.iterdir()} - {"config.toml", "lock"} == names
 
 
-@pytest.mark.slow
+@pytest.mark.soak  # three starts of torchrun, each with two processes; what they do is that of the test above
 def test_the_command_trains_in_two_processes_and_resumes(tmp_path: Path, games_file: Path):
     network = ["--blocks", "1", "--channels", "8", "--value-hidden", "8", "--threads", "1", "--amp", "off"]
     torch.manual_seed(7)

@@ -1,5 +1,6 @@
 """Training of sparse networks: what they read of batches, whole runs beside plain torch, and what is refused."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.evaluators.backends.backend import Plan
 from fukayomi.engine.evaluators.backends.network_file import NetworkFile
 from fukayomi.learning import (
+    CheckpointError,
     Dataset,
     DeviceError,
     JsonLinesListener,
@@ -38,6 +40,7 @@ from fukayomi.learning.loss import Losses, LossWeights, TeacherTargets, compute_
 from fukayomi.learning.models import ModelFileError, residual
 from fukayomi.learning.settings import PRESETS
 from fukayomi.learning.training.configuration import RunConfiguration
+from fukayomi.learning.training.teacher import Teacher
 from fukayomi.nn import ExportError, NetworkConfig, NetworkConfigError, PolicyValueNetwork, load_parameters
 from fukayomi.nn.sparse import SparseNetwork
 from fukayomi.nn.sparse_config import SparseConfig, config_from_dict, config_from_name
@@ -269,8 +272,6 @@ def test_networks_and_files_that_do_not_fit_are_refused(tmp_path: Path, train_fi
         run(tmp_path / "a", files, initial=SparseNetwork(SparseConfig(128, 64, shared=32, hidden=8)))
     with pytest.raises(TrainingError, match="only residual ones grow"):
         train(NetworkConfig(1, 8), Dataset(train_file), tmp_path / "b", settings=SETTINGS, initial=SparseNetwork(TINY))
-    with pytest.raises(TrainingError, match="no teacher"):
-        run(tmp_path / "c", files, teacher=SparseNetwork(TINY))
     with pytest.raises(ExportError, match="rows and moves"):
         export_network(SparseNetwork(TINY), tmp_path / "network.onnx")
     with pytest.raises(ExportError, match="float16"):
@@ -293,3 +294,43 @@ def test_a_residual_network_teaches_a_sparse_one(tmp_path: Path, train_file: Pat
     result = run(tmp_path, (train_file, test_file), initial=first, teacher=PolicyValueNetwork(NetworkConfig(1, 8)))
     assert result.finished
     assert not torch.equal(load_network(result.checkpoint).state_dict()["squares"], first.squares)
+
+
+@pytest.mark.parametrize("is_sparse", [True, False])
+def test_the_targets_of_a_sparse_teacher_are_its_policy_over_the_moves(train_file: Path, *, is_sparse: bool) -> None:
+    data, teacher = Dataset(train_file), shaken_sparse(TINY)
+    arrays = data.arrays(range(12))
+    batch = TensorBatch.of(arrays, CPU, SparseNetwork(TINY) if is_sparse else PolicyValueNetwork(NetworkConfig(1, 8)))
+    targets = Teacher(teacher, CPU, weight=0.5, temperature=2.0)(batch)
+    assert (tuple(targets.policy.shape), tuple(targets.values.shape)) == ((12, 2187), (12,))
+    for row in range(12):
+        position = data[row].position
+        alone = TensorBatch.of(data.arrays([row]), CPU, teacher)
+        with torch.no_grad():
+            logits, value = alone.outputs_of(teacher)
+        labels = [position.policy_label(move) for move in position.useful_moves]
+        expected = torch.zeros(2187)
+        assert alone.targets.moves is not None
+        expected[alone.targets.moves.places] = torch.softmax(logits / 2.0, dim=0)
+        assert set(torch.nonzero(expected).flatten().tolist()) == set(labels)
+        torch.testing.assert_close(targets.policy[row], expected, rtol=1e-5, atol=1e-7)
+        torch.testing.assert_close(targets.values[row], torch.sigmoid(value[0, 0]))
+
+
+@pytest.mark.parametrize(("config", "lr"), [(TINY, 0.003), (NetworkConfig(1, 8), 0.02)])
+def test_a_sparse_network_teaches_both_families(
+    tmp_path: Path, train_file: Path, config: SparseConfig | NetworkConfig, lr: float
+) -> None:
+    teacher = shaken_sparse(TINY)
+    export_network(teacher, tmp_path / "teacher.sparse")
+    settings = SETTINGS.changed(steps=40, lr=lr, teacher_weight=1.0)
+    listener, data, out = JsonLinesListener(1), Dataset(train_file), tmp_path / "run"
+    train(config, data, out, settings=settings, teacher=tmp_path / "teacher.sparse", listener=listener, device="cpu")
+    lines = [json.loads(line) for line in (out / "log.jsonl").read_text("utf-8").splitlines()]
+    losses = [line["train"]["teacher_loss"] for line in lines if "train" in line]
+    assert losses[-1] < losses[0] - 0.05
+    longer = settings.changed(steps=41)
+    with pytest.raises(CheckpointError, match="the run has a teacher"):
+        train(config, data, out, settings=longer, resume=True, device="cpu")
+    again = train(config, data, out, settings=longer, teacher=tmp_path / "teacher.sparse", resume=True, device="cpu")
+    assert again.finished

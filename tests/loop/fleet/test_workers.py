@@ -12,6 +12,7 @@ from patience import until
 
 from fukayomi._native import encode_hcp
 from fukayomi.engine import EvaluatorError
+from fukayomi.files.lock import FolderLock
 from fukayomi.loop import LoopError
 from fukayomi.loop.fleet.collector import Collector
 from fukayomi.loop.fleet.session import Session
@@ -263,6 +264,32 @@ def test_a_session_belongs_to_one_worker(store: Store, networks: tuple[Path, Pat
     assert again.folder == session.folder
     again.close()
     assert Session.find(tmp_path, task.model_copy(update={"number": 2})) is None
+
+
+@pytest.mark.parametrize("holds", [False, True])
+def test_a_new_folder_that_another_worker_looks_into_is_made_again(
+    holds: bool, store: Store, networks: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between its making and its lock; the other one removes it, as it has no order yet."""
+    put(store, networks[0])
+    file = read_current(store)
+    assert file is not None
+    taken: list[Path] = []
+
+    def look_first(folder: Path, name: str) -> FolderLock:
+        monkeypatch.setattr("fukayomi.loop.fleet.session.FolderLock", FolderLock)
+        taken.append(folder)
+        if holds:
+            with FolderLock(folder, name):
+                return FolderLock(folder, name)
+        assert Session.adopt(folder) is None
+        return FolderLock(folder, name)
+
+    monkeypatch.setattr("fukayomi.loop.fleet.session.FolderLock", look_first)
+    session = Session.create(tmp_path, read_task(store, file), "w1", store)
+    assert session.folder not in taken
+    assert (session.folder / "session.json").is_file()
+    session.close()
 
 
 def test_what_cannot_be_ended_is_set_aside(store: Store, networks: tuple[Path, Path], tmp_path: Path) -> None:

@@ -138,7 +138,7 @@ def _positions(source: str, options: WorthOptions) -> list[Position]:
     """The positions that are asked for.
 
     Raises:
-        ValueError: There is none, or it cannot be evaluated.
+        ValueError: There is none, or a record is damaged.
     """
     records = list(islice(records_of(source), options.number or 2))
     if options.number is None and len(records) > 1:
@@ -148,11 +148,7 @@ def _positions(source: str, options: WorthOptions) -> list[Position]:
     plies: Sequence[int | None] = options.ply or [None]
     if len(plies) > MOST_POSITIONS:
         fail(f"at most {MOST_POSITIONS} positions stand side by side", USAGE)
-    positions = [position_at(records[-1], ply) for ply in plies]
-    for position in positions:
-        if None in (position.king_square(color) for color in type(position.turn)):
-            raise ValueError(f"{records[-1].name}: a network knows no position without a king")
-    return positions
+    return [position_at(records[-1], ply) for ply in plies]
 
 
 def _write(worths: "Sequence[PositionWorth]", view: "WorthView", options: WorthOptions) -> list[str]:

@@ -198,7 +198,8 @@ def piece_worth(position: Position, network: Network, *, together: Iterable[str]
     before the last ply, if `position` knows it.
 
     Args:
-        position: The position; its moves give the change since the last ply.
+        position: The position, which may lack a king, as mate problems do; its moves give the change since the last
+            ply.
         network: What gives the values.
         together: Places of pieces whose combinations of two and more count too, at most 6: squares (``4h``), or pieces
             in hand (``P*`` Black's, ``p*`` White's).

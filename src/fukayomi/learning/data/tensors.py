@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.utils.data import Dataset as TorchDatasetBase
 
-from fukayomi._native import FEATURES1, FEATURES2, sparse_planes_batch
+from fukayomi._native import FEATURES1, FEATURES2, NO_POLICY_LABEL, sparse_planes_batch
 from fukayomi.learning.data.batch import Batch
 from fukayomi.learning.data.dataset import Dataset
 from fukayomi.learning.loss import HeadTargets, MoveLists, SoftPolicy, Targets
@@ -56,19 +56,21 @@ class TensorBatch:
 
     def _for_moves(self, batch: Batch, device: torch.device) -> "TensorBatch":
         """The same with the moves of each position."""
-        rows, row_offsets, labels, groups, move_offsets, weights, places, played = sparse_planes_batch(
-            batch.planes1, batch.planes2, batch.labels, batch.places, batch.weights, torch.get_num_threads()
-        )
-        positions = SparsePositions(rows, row_offsets, labels, groups, move_offsets)
-        offsets = torch.from_numpy(positions.move_offsets)
-        lists = MoveLists(
-            offsets.to(device),
-            torch.repeat_interleave(torch.arange(len(positions)), offsets.diff()).to(device),
-            _tensor(places.astype(np.int64), device),
-            _tensor(weights, device),
-            _tensor(played, device),
-        )
+        positions, lists = _read_moves(batch, device)
         return replace(self, targets=replace(self.targets, moves=lists), positions=positions)
+
+    def moves(self) -> tuple[SparsePositions, MoveLists]:
+        """The positions for a sparse network, on the CPU, and their moves, which need not have targets.
+
+        Raises:
+            PackedError: The planes are no position that the rules allow.
+        """
+        if self.positions is not None and self.targets.moves is not None and self.planes1.device.type == "cpu":
+            return self.positions, self.targets.moves
+        batch = Batch.empty(len(self))
+        batch.labels[:] = NO_POLICY_LABEL
+        batch = replace(batch, planes1=self.planes1.cpu().numpy(), planes2=self.planes2.cpu().numpy())
+        return _read_moves(batch, torch.device("cpu"))
 
     @classmethod
     def _of_planes(cls, batch: Batch, device: torch.device) -> "TensorBatch":
@@ -125,6 +127,22 @@ class TensorBatch:
     def features_for(self, network: nn.Module) -> tuple[Tensor, Tensor]:
         """The planes that a network reads: 58 constant ones for one that sees the colour to move, else 57."""
         return self.features(getattr(network, "features2", FEATURES2))
+
+
+def _read_moves(batch: Batch, device: torch.device) -> tuple[SparsePositions, MoveLists]:
+    rows, row_offsets, labels, groups, move_offsets, weights, places, played = sparse_planes_batch(
+        batch.planes1, batch.planes2, batch.labels, batch.places, batch.weights, torch.get_num_threads()
+    )
+    positions = SparsePositions(rows, row_offsets, labels, groups, move_offsets)
+    offsets = torch.from_numpy(positions.move_offsets)
+    lists = MoveLists(
+        offsets.to(device),
+        torch.repeat_interleave(torch.arange(len(positions)), offsets.diff()).to(device),
+        _tensor(places.astype(np.int64), device),
+        _tensor(weights, device),
+        _tensor(played, device),
+    )
+    return positions, lists
 
 
 def _tensor(array: NDArray[Any], device: torch.device) -> Tensor:

@@ -80,8 +80,8 @@ def train(
             the same shape or grows to it (`fukayomi.nn.grow_network`); further heads that it lacks begin at random. A
             resumed run has its own weights.
         teacher: A network whose policy and value are targets too, with `settings.teacher_weight`: in torch, or a file
-            of any kind that `load_model` reads; an .onnx file computes on the CPU. A run that had one cannot go on
-            without it, but with another one or with a weight of 0.
+            of any kind that `load_model` reads; an .onnx file and a sparse network compute on the CPU. A run that had
+            one cannot go on without it, but with another one or with a weight of 0.
         device: "cpu", "cuda", "cuda:1", or "auto": CUDA if there is one, for a sparse network the CPU. With several
             processes "auto" and "cuda" are a device for each.
         threads: CPU threads. None: those of the resumed run; or, on a CPU, the fastest of one, half and all, measured

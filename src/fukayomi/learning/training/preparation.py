@@ -157,11 +157,6 @@ def make_teacher(
     if network is None:
         return None
     loaded = network if isinstance(network, nn.Module) else load_model(network)
-    if isinstance(loaded, SparseNetwork):
-        raise TrainingError(
-            f"{'the teacher' if loaded is network else network}: a sparse network has no logits for all labels and is "
-            "no teacher of batches; label positions with it before (fukayomi label, reanalyze, leaves --teacher)"
-        )
     return Teacher(loaded, device, weight=settings.teacher_weight, temperature=settings.teacher_temperature)
 
 

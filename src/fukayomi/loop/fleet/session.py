@@ -96,10 +96,12 @@ class Session:
             StoreError: One of them cannot be read.
             OSError: The disk cannot be written.
         """
-        seed = secrets.randbits(63)  # no other session has the same games
-        folder = scratch / f"{task.number:06}-{seed:016x}"
-        folder.mkdir(parents=True)
-        lock = FolderLock(folder, LOCK)
+        while True:
+            seed = secrets.randbits(63)  # no other session has the same games
+            folder = scratch / f"{task.number:06}-{seed:016x}"
+            folder.mkdir(parents=True)
+            if (lock := _take(folder)) is not None:
+                break
         try:
             (folder / "networks").mkdir()
             for network in task.networks():
@@ -118,11 +120,7 @@ class Session:
     @classmethod
     def adopt(cls, folder: Path) -> Self | None:
         """Take over what a killed worker left; None if another worker has it, or it has no games."""
-        try:
-            lock = FolderLock(folder, LOCK)
-        except OSError as error:
-            if not isinstance(error, LockedError | FileNotFoundError | NotADirectoryError):
-                raise
+        if (lock := _take(folder)) is None:
             return None
         try:
             order = _Order.model_validate_json(read_input(folder / ORDER, LARGEST_ORDER))
@@ -223,6 +221,18 @@ class Session:
         if self._thread is not None:
             self._thread.join()
         self._lock.release()
+
+
+def _take(folder: Path) -> FolderLock | None:
+    """Lock a folder; None if another worker has it, or has removed it meanwhile as one without an order."""
+    try:
+        lock = FolderLock(folder, LOCK)
+    except (LockedError, FileNotFoundError, NotADirectoryError):
+        return None
+    if (folder / LOCK).exists():
+        return lock
+    lock.release()
+    return None
 
 
 def _remove(folder: Path) -> None:
