@@ -172,7 +172,9 @@ def _best_tops(table: _Floats, counts: _Floats) -> NDArray[np.int64]:
     return np.array(best)
 
 
-def _within_reach(tops: NDArray[np.int64], table: _Floats, bias: _Floats, kept: NDArray[np.uint16]) -> NDArray[np.int64]:
+def _within_reach(
+    tops: NDArray[np.int64], table: _Floats, bias: _Floats, kept: NDArray[np.uint16]
+) -> NDArray[np.int64]:
     """The steps, fewer for columns whose sums could leave 16 bits.
 
     Raises:
