@@ -108,7 +108,7 @@ def leaves(
     \b
     fukayomi leaves games.hcpe3 -o leaves --positions 10000000
     fukayomi leaves -o leaves --positions 100000 --network a.onnx --teacher b.onnx
-    fukayomi leaves -o nodes --positions 1000000 --network '<sparse>' --nodes 4000 --searched 64
+    fukayomi leaves -o nodes --positions 1000000 --nodes 4000 --searched 64
     fukayomi train leaves/*.hcpe3 --out run --val-lambda 1
 
     DIR gets files of some 250,000 positions (leaves-FIRST-LAST.hcpe3, by the numbers of the games that they are from),
