@@ -44,18 +44,18 @@ $(VENV)/.lint $(VENV)/.imports: $(VENV)/.%: $(VENV)/.created pyproject.toml cons
 	$(BIN)/python -m pip install -qq --group $*
 	@touch $@
 
-# The build tools stay in .venv, so that a change of one source compiles one source. setuptools and wheel build recordclass, which
+# The build tools stay in .venv, so that a change of one source compiles one source; then pip takes no constraints of build tools. setuptools and wheel build recordclass, which
 # miniosl needs and which has no wheel of its own everywhere.
 $(VENV)/.build-tools: $(VENV)/.created constraints.txt
 	$(BIN)/pip install -qq --group build setuptools wheel
 	@touch $@
 
 $(VENV)/.installed: $(VENV)/.build-tools $(PACKAGE)
-	$(BIN)/pip install -qq --no-build-isolation --config-settings=cmake.define.FUKAYOMI_WERROR=ON .
+	unset PIP_BUILD_CONSTRAINT; $(BIN)/pip install -qq --no-build-isolation --config-settings=cmake.define.FUKAYOMI_WERROR=ON .
 	@touch $@
 
 $(VENV)/.extras: $(VENV)/.build-tools pyproject.toml constraints.txt
-	$(BIN)/pip install -qq --no-build-isolation --config-settings=cmake.define.FUKAYOMI_WERROR=ON '.[train,openvino,fleet,web]' --group dev
+	unset PIP_BUILD_CONSTRAINT; $(BIN)/pip install -qq --no-build-isolation --config-settings=cmake.define.FUKAYOMI_WERROR=ON '.[train,openvino,fleet,web]' --group dev
 	@touch $(VENV)/.installed $@
 
 check: lint imports types  ## lint, imports, types and the short tests: two minutes
