@@ -22,7 +22,7 @@ SANITIZED := build/sanitize
 SHORT := tests/shogi tests/book tests/files tests/arena/statistics tests/data/formats tests/native/encode tests/test_package.py
 TSC := $(VENV)/javascript/node_modules/typescript/bin/tsc
 
-.PHONY: help demo install check test lint types javascript imports stubs stub-check sanitize soak bench wheel clean
+.PHONY: help demo install check test lint types javascript imports stubs stub-check sanitize size soak bench wheel clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -95,6 +95,9 @@ stub-check: $(VENV)/.extras $(VENV)/.installed  ## fail if the stub is not what 
 
 sanitize: $(VENV)/.extras  ## the short tests of the native core under AddressSanitizer and UndefinedBehaviorSanitizer
 	PYTHON=$(BIN)/python tools/sanitize.sh $(SANITIZED)
+
+size:  ## lines of code by package, without docstrings and comments; SINCE=COMMIT: beside those of a commit
+	@$(PYTHON) tools/size.py $(SINCE)
 
 soak: $(VENV)/.extras $(VENV)/.installed  ## the long tests, their figures to out/soak-report.txt; all sanitizers
 	@mkdir -p out
