@@ -92,7 +92,7 @@ def test_a_teacher_s_targets_count(tmp_path: Path) -> None:
     (alone,), (taught,) = (Journal(tmp_path / name).all(Trained) for name in ("alone", "taught"))
     assert alone.steps == taught.steps
     assert alone.network != taught.network
-    with pytest.raises(LoopError, match=r"training, teacher_weight: there is no teacher; name one in learner\.teacher"):
+    with pytest.raises(LoopError, match=r"training\.teacher_weight: there is no teacher; name one in learner\.teacher"):
         learn_run.small(training={"teacher_weight": 0.9})
 
 

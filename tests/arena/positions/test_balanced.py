@@ -189,7 +189,7 @@ def test_lines_that_part_before_ply_24_and_meet_there_are_one() -> None:
     one, two = game(), game(opening=(*start, "2h1h", "8b7b", "1h2h", "7b8b"))
     assert one.usi_moves()[:24] != two.usi_moves()[:24]
     assert line(one, two) == line(two, one) == line(two)  # 2h1h comes before 2h3h in the alphabet
-    assert len(line(one, two, conditions=replace(ANY_RATING, moves1=22))) == 2
+    assert len(line(one, two, conditions=ANY_RATING.changed(moves1=22))) == 2
 
 
 def test_of_middle_games_the_shortest_way_is_kept() -> None:
@@ -249,7 +249,7 @@ def test_lines_are_those_of_a_plain_rewrite(
         and all(after(before) <= limit2 for before in range(moves1, ply + 1))
         and all(after(before) <= limit for before in range(ply + 1))
     ]
-    found = find_line(record, replace(balanced, middle_game=True))
+    found = find_line(record, balanced.changed(middle_game=True))
     assert [found] == ends if sides and ends else isinstance(found, Exclusion)
 
 

@@ -38,7 +38,7 @@ def test_training_begins_from_the_weights(initial: PolicyValueNetwork, tmp_path:
 def test_a_network_from_an_onnx_file_goes_on_learning(initial: PolicyValueNetwork, tmp_path: Path, train_file: Path):
     export_onnx(initial, tmp_path / "initial.onnx")
     data = Dataset(train_file)
-    settings = replace(STILL, steps=30, optimizer="adamw", lr=0.01)
+    settings = STILL.changed(steps=30, optimizer="adamw", lr=0.01)
     result = train(TINY, data, tmp_path / "run", initial=tmp_path / "initial.onnx", settings=settings, device="cpu")
     batch = tensors(data, range(len(data)))
     with torch.inference_mode():
