@@ -1,9 +1,11 @@
 """How commands fail: with one line on stderr, without a traceback, and with an exit code other than 0."""
 
+import re
 import signal
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import NoReturn
 
 import typer
@@ -26,6 +28,8 @@ EXTRA_OF_MODULE = {
     **dict.fromkeys(TRAINING_MODULES, "train"),
 }
 """The extra to install for a module that is missing."""
+SETTINGS_GIVEN: ContextVar[Mapping[str, tuple[str, object]]] = ContextVar("SETTINGS_GIVEN")
+"""Settings that the command line gave: by name, the option and its value."""
 
 
 def fail(message: str, code: int = 1) -> NoReturn:
@@ -85,7 +89,11 @@ def user_errors() -> Generator[None]:
 
 
 def _in_one_line(error: ValueError) -> str:
-    """What an error says. Only a command that has imported pydantic can fail with one of its errors."""
+    """What an error says; settings that options gave are named as these are typed: ``--filter-rating``.
+
+    Only a command that has imported pydantic can fail with one of its errors.
+    """
+    text = str(error)
     if "pydantic" in sys.modules:
         from pydantic import ValidationError
 
@@ -93,4 +101,9 @@ def _in_one_line(error: ValueError) -> str:
 
         if isinstance(error, ValidationError):
             return first_problem(error)
-    return str(error)
+        for each in error.__cause__.errors() if isinstance(error.__cause__, ValidationError) else ():
+            *table, name = map(str, each["loc"] or ("",))
+            option, value = SETTINGS_GIVEN.get({}).get(name, ("", None))
+            if option and value == each["input"]:
+                text = re.sub(rf"^{re.escape('.'.join([*table, name]))}: ", f"{option}: ", text, flags=re.MULTILINE)
+    return text
