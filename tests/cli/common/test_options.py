@@ -121,5 +121,5 @@ def test_an_error_names_the_option_as_typed_and_the_key_of_a_file(
             build(Steps, {"depths": file}, {"depths": given_options(depths, "out")})
 
     run = CliRunner().invoke(app, words)
-    assert (run.exit_code, run.stdout) == (1, "")
+    assert (run.exit_code, run.stdout) == (2 if said.startswith("error: --") else 1, "")
     assert said in run.stderr

@@ -77,7 +77,7 @@ def user_errors() -> Generator[None]:
         is_plain = error.filename is not None and error.strerror  # "[Errno 2] No such file or directory: 'a'"
         fail(f"{error.filename}: {error.strerror}" if is_plain else str(error))
     except ValueError as error:
-        fail(_in_one_line(error))
+        fail(*_in_one_line(error))
     except RuntimeError as error:
         if "fukayomi.engine.evaluators" not in sys.modules:
             raise
@@ -88,22 +88,23 @@ def user_errors() -> Generator[None]:
         fail(str(error))
 
 
-def _in_one_line(error: ValueError) -> str:
-    """What an error says; settings that options gave are named as these are typed: ``--filter-rating``.
+def _in_one_line(error: ValueError) -> tuple[str, int]:
+    """What an error says, and its exit code. Only a command that has imported pydantic can fail with one of its errors.
 
-    Only a command that has imported pydantic can fail with one of its errors.
+    Settings that options gave are named as these are typed: ``--filter-rating``.
     """
-    text = str(error)
+    text, code = str(error), 1
     if "pydantic" in sys.modules:
         from pydantic import ValidationError
 
         from fukayomi.settings.problems import first_problem
 
         if isinstance(error, ValidationError):
-            return first_problem(error)
+            return first_problem(error), code
         for each in error.__cause__.errors() if isinstance(error.__cause__, ValidationError) else ():
             *table, name = map(str, each["loc"] or ("",))
             option, value = SETTINGS_GIVEN.get({}).get(name, ("", None))
             if option and value == each["input"]:
-                text = re.sub(rf"^{re.escape('.'.join([*table, name]))}: ", f"{option}: ", text, flags=re.MULTILINE)
-    return text
+                place = re.escape(".".join([*table, name]))
+                text, code = re.sub(rf"^{place}: ", f"{option}: ", text, flags=re.MULTILINE), USAGE
+    return text, code

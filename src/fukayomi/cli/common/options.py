@@ -129,7 +129,10 @@ def _kind_of(annotation: Any) -> Any:
         return _kind_of(kinds[0])
     if get_origin(annotation) in (Union, UnionType):
         return _kind_of(kinds[0]) if len(kinds) == 1 else str
-    is_known = get_origin(annotation) is Literal or issubclass(annotation, int | float | str | Path)
+    if get_origin(annotation) is tuple and (kind := _kind_of(kinds[0])) in (int, Path):
+        return list[kind]
+    known = int | float | str | Path
+    is_known = get_origin(annotation) is Literal or (isinstance(annotation, type) and issubclass(annotation, known))
     return annotation if is_known else str
 
 
@@ -145,7 +148,7 @@ def _help_of(model: "type[Settings]", text: str, default: Any, flags: Mapping[st
     text = re.sub(r"`(\w+)`", option, " ".join(text.split()))
     if none := re.search(r"[;.] None: ([^;.]+)\.?", text):
         return f"{text[: none.start()]}.{text[none.end() :]}", none[1]
-    if default in (None, "", PydanticUndefined):
+    if default in (None, "", (), PydanticUndefined):
         return text, False
     return text, ("yes" if default else "no") if isinstance(default, bool) else str(default)
 
