@@ -13,9 +13,8 @@ from network_samples import shaken_sparse
 
 from fukayomi._native import NO_POLICY_LABEL, encode_hcp, policy_label, sparse_batch, sparse_planes_batch
 from fukayomi.data import write_data
-from fukayomi.data.dedup.modes import Mode
 from fukayomi.data.dedup.run import run_dedup
-from fukayomi.data.dedup.settings import DedupSettings
+from fukayomi.data.dedup.settings import DedupSettings, Mode
 from fukayomi.data.formats.psv import psv_record
 from fukayomi.engine.choice import load
 from fukayomi.engine.evaluators import EvaluatorError
@@ -163,7 +162,7 @@ def test_positions_without_a_move_count_for_the_value_alone(train_file: Path) ->
 
 
 def test_all_formats_are_trained_on_by_weight(tmp_path: Path, train_file: Path, games_file: Path) -> None:
-    run_dedup(DedupSettings(Mode.SHARES, (games_file,), tmp_path / "averages.avg"))
+    run_dedup(DedupSettings(mode=Mode.SHARES, inputs=(games_file,), out=tmp_path / "averages.avg"))
     rows = [psv_record(Position().sfen(), move, 60, 1, 1) for move in ("7g7f", None, "2g2f", None)]
     write_data(tmp_path / "pool.psv", rows)
     files = (train_file, tmp_path / "pool.psv", games_file, tmp_path / "averages.avg")

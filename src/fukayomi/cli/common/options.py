@@ -129,7 +129,7 @@ def _kind_of(annotation: Any) -> Any:
         return _kind_of(kinds[0])
     if get_origin(annotation) in (Union, UnionType):
         return _kind_of(kinds[0]) if len(kinds) == 1 else str
-    if get_origin(annotation) is tuple and (kind := _kind_of(kinds[0])) in (int, Path):
+    if get_origin(annotation) is tuple and (kind := _kind_of(kinds[0])) in (int, str, Path):
         return list[kind]
     known = int | float | str | Path
     is_known = get_origin(annotation) is Literal or (isinstance(annotation, type) and issubclass(annotation, known))
