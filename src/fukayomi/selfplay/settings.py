@@ -13,6 +13,8 @@ RuleName = Literal["puct", "gumbel"]
 Share = Annotated[float, Field(ge=0, le=1)]
 ParamsT = TypeVar("ParamsT", SelfplayParams, SearchParams)
 LEAST_TEMPERATURE = 0.01
+MOST_PLIES = 512
+"""The longest games that a pool plays."""
 LEAVES_AT_ONCE = 4
 """Leaves that a game gives to a batch. With more, games are played one after the other rather than side by side, and so
 fewer are lost when the run is stopped; with one, a search is a little better."""
@@ -205,6 +207,28 @@ class SelfplaySettings(Settings):
                 kind = getattr(params, name).__class__
                 value = getattr(self, name)
                 setattr(params, name, kind[value.upper()] if isinstance(value, str) else value)
+        return params
+
+
+class PoolSettings(Settings):
+    """How networks play each other in a pool: each move is the best of a search of its own, without chance."""
+
+    playouts: Annotated[int, Field(ge=1)] = 100
+    """Visits of the root's moves for each move; fewer where the best cannot be overtaken any more."""
+    max_plies: Annotated[int, Field(ge=1, le=MOST_PLIES)] = 256
+    """A game is a draw after this many plies, the opening included; at most 512."""
+    parallel: Annotated[int, Field(ge=0)] = 0
+    """Games at once at most; 0: enough to fill the batches."""
+    reproducible: bool = False
+    """Run full batches, whatever is in them: for networks whose answers depend on the size of a batch."""
+
+    def params(self) -> SelfplayParams:
+        """What the pool needs."""
+        params = SelfplayParams()
+        params.playouts, params.max_move = self.playouts, self.max_plies
+        params.early_stop, params.extension, params.reuse = True, 0.0, False
+        params.random, params.mate_depth = 0, 0
+        params.threshold = 1.0  # a network that is too sure of itself must not end a game
         return params
 
 
