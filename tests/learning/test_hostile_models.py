@@ -18,7 +18,7 @@ from fukayomi.learning.checkpoint import FORMAT
 from fukayomi.nn import NetworkConfig, PolicyValueNetwork, save_parameters
 from fukayomi.nn.parameters import FORMAT as PARAMETER_FORMAT
 
-TINY = NetworkConfig(1, 8, "relu", 8)
+TINY = NetworkConfig(blocks=1, channels=8, activation="relu", value_hidden=8)
 
 
 def fukayomi(*arguments: object) -> Result:

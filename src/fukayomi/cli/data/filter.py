@@ -7,7 +7,7 @@ import typer
 
 from fukayomi.cli.common.options import AsJson, given_options, options_of
 from fukayomi.cli.data.verb_command import InputFiles, Out, SourceFormat, run_verb
-from fukayomi.data.verbs.conditions import FilterConditions
+from fukayomi.data.conditions import FilterConditions
 
 
 @options_of(

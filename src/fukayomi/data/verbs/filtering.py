@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fukayomi._native import MATE_CP
+from fukayomi.data.conditions import FilterConditions
 from fukayomi.data.convert.blocks import Inputs, VerbError
 from fukayomi.data.formats.hcp import white_to_move
 from fukayomi.data.formats.hcpe import RESULT_BITS
@@ -16,7 +17,6 @@ from fukayomi.data.formats.psv import PSV
 from fukayomi.data.formats.table import refusal
 from fukayomi.data.jobs.inputs import Files, opened
 from fukayomi.data.jobs.summary import Summary
-from fukayomi.data.verbs.conditions import FilterConditions
 from fukayomi.data.verbs.job import finish, stream_blocks, verb_job
 from fukayomi.listener import SILENT, Listener
 from fukayomi.shogi.record import Record

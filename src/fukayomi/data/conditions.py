@@ -1,4 +1,4 @@
-"""What ``fukayomi data filter`` keeps. Without NumPy: the command imports it at start-up."""
+"""Which games and positions are kept. Without NumPy: commands import it at start-up."""
 
 from typing import Annotated, Any
 
@@ -27,8 +27,23 @@ NotNegative = Annotated[int, Field(ge=0)]
 Positive = Annotated[int, Field(ge=1)]
 
 
+class Filters(Settings):
+    """Which games and positions become training data; the defaults keep all."""
+
+    min_rating: Annotated[float, Field(ge=0)] | None = None
+    """Keep games whose players are both rated this high or higher; players without a rating do not pass."""
+    min_plies: NotNegative = 0
+    """Keep games with at least this many moves."""
+    max_eval: NotNegative | None = None
+    """Cut a game at the first position whose evaluation is further from zero, in centipawns."""
+    draws: bool = True
+    """Keep drawn games."""
+    mates: bool = True
+    """Keep positions evaluated as a mate."""
+
+
 class FilterConditions(Settings):
-    """What is kept. None and an empty tuple are no condition."""
+    """What ``fukayomi data filter`` keeps. None and an empty tuple are no condition."""
 
     results: Annotated[tuple[Result, ...], BeforeValidator(_read_results), AfterValidator(_in_order)] = ()
     """Keep games with these results, of black,white,draw. None: all."""
