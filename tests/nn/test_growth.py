@@ -1,7 +1,5 @@
 """Larger networks that begin as a smaller one."""
 
-from dataclasses import replace
-
 import pytest
 import torch
 from hypothesis import given, settings
@@ -44,8 +42,7 @@ def outputs(network: PolicyValueNetwork) -> tuple[torch.Tensor, torch.Tensor]:
 )
 def test_a_grown_network_has_the_same_outputs(way: dict, blocks: int, channels: int, hidden: int, colour: bool):
     small = random_network(SMALL.changed(**way, colour_plane=colour))
-    config = replace(
-        small.config,
+    config = small.config.changed(
         blocks=2 + blocks,
         channels=12 + channels,
         value_hidden=8 + hidden,
@@ -62,11 +59,11 @@ def test_a_grown_network_has_the_same_outputs(way: dict, blocks: int, channels: 
 @pytest.mark.parametrize("way", [{"squeeze": 4}, {"activation": "silu"}, {"pre_activation": True}])
 def test_networks_that_only_get_wider(way: dict):
     small = random_network(SMALL.changed(**way))
-    grown = grow_network(small, replace(small.config, channels=20))
+    grown = grow_network(small, small.config.changed(channels=20))
     for before, after in zip(outputs(small), outputs(grown), strict=True):
         torch.testing.assert_close(after, before, rtol=1e-4, atol=1e-4)
     with pytest.raises(NetworkConfigError, match="only resnet with ReLU"):
-        grow_network(small, replace(small.config, blocks=3))
+        grow_network(small, small.config.changed(blocks=3))
 
 
 def test_everything_new_learns():

@@ -116,7 +116,7 @@ def test_a_preset_may_say_something_of_the_targets(tmp_path: Path):
             "training.seed: Input should be less than or equal to 9223372036854775807",
         ),
         ('train = "a"\n[targets]\neval_scale = "steep"', "'steep' is neither a number of centipawns nor 'fit'"),
-        ('train = "a"\n[network]\nblocks = 0', "blocks must be an integer from 1"),
+        ('train = "a"\n[network]\nblocks = 0', r"network\.blocks: Input should be greater than or equal to 1"),
         ('train = "a"\nrun = 3', r"run is a table: \[run\]"),
         ("train = [1]", "train.0: Input should be a valid string"),
         ("train = ", "run.toml: Invalid value"),

@@ -244,7 +244,7 @@ def test_the_configuration_names_the_family_and_has_its_defaults(
 
 @pytest.mark.parametrize("name", ["sparse-", "sparse-100x64", "sparse-64", "sparse-64x8192", "sparse-64x64_swish"])
 def test_names_that_are_none(name: str) -> None:
-    with pytest.raises(NetworkConfigError, match=r"sparse-384x384|multiple of 64"):
+    with pytest.raises(NetworkConfigError, match=r"sparse-384x384|multiple of 64|equal to 1024"):
         config_from_name(name)
 
 
