@@ -3,7 +3,7 @@
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
@@ -99,7 +99,7 @@ def _play(
 ) -> "MatchResult":
     from fukayomi.selfplay import play_networks
 
-    given = {"seed": choices.SEED, "playouts": PoolSettings().playouts}
+    given: dict[str, Any] = {"seed": choices.SEED, "playouts": PoolSettings().playouts}
     given |= given_options(games, "opening_plies", "openings", "sprt") | given_options(pool)
     try:
         with ExitStack() as stack, watching() as listener:

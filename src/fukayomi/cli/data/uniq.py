@@ -52,7 +52,8 @@ def uniq(
     Memory stays small, however large the input. The order of the input matters only in mode first-move. After a kill
     or Ctrl-C, run the same command again to resume; the output is identical.
     """
-    _run(inputs, out, options)
+    settings = DedupSettings(inputs=tuple(inputs), out=out, **given_options(options, "ray", "as_json"))
+    _run(settings, options.ray, as_json=options.as_json)
 
 
 @options_of(DedupSettings, "evalfix", "scratch", "check_space", weighing="--weigh")
@@ -77,22 +78,23 @@ def average(
     Averages of different weighings cannot be merged. Moves of hcpe3 without candidates are left out. After a kill or
     Ctrl-C, run the same command again to resume; the output is identical.
     """
-    _run(inputs, out, options, mode=Mode.SHARES)
+    given = given_options(options, "ray", "as_json")
+    settings = DedupSettings(mode=Mode.SHARES, inputs=tuple(inputs), out=out, **given)
+    _run(settings, options.ray, as_json=options.as_json)
 
 
-def _run(inputs: list[Path], out: Path, options: UniqOptions | AverageOptions, **more: Mode) -> None:
+def _run(settings: DedupSettings, ray: str | None, *, as_json: bool) -> None:
     from fukayomi.data.dedup.run import run_dedup
 
-    settings = DedupSettings(inputs=inputs, out=out, **given_options(options, "ray", "as_json"), **more)
     check_target(settings.out, settings.inputs)
     suffix = ".avg" if settings.mode.writes_averages else ".hcpe"
     if settings.out.suffix != suffix:
         raise typer.BadParameter(f"{settings.out}: the output is {suffix[1:]}; name it *{suffix}")
     if all(path.is_file() and path.stat().st_size == 0 for path in settings.inputs):
         fail(f"nothing to read: {', '.join(map(str, settings.inputs))} is empty")
-    with resumable() as listener, _reducer(options.ray) as reducer:
+    with resumable() as listener, _reducer(ray) as reducer:
         summary = run_dedup(settings, listener=listener, reduce=reducer)
-    if options.as_json:
+    if as_json:
         typer.echo(json_text({
             "mode": str(settings.mode), "out": str(settings.out), "rows": summary.read, "kept": summary.kept,
             **summary.found, "resumed": summary.resumed, "seconds": round(summary.seconds, 3),

@@ -93,9 +93,13 @@ def eval_model(
 
         target = TargetSettings(**given_options(targets))
         scale = None if isinstance(target.eval_scale, str) else target.eval_scale
-        how = {"temperature": target.temperature, "eval_scale": scale, "position_weights": False}
         with StageBars() as listener:
-            data = {name: Dataset(*paths, **how, listener=listener) for name, paths in tests.items()}
+            data = {
+                name: Dataset(
+                    *paths, temperature=target.temperature, eval_scale=scale, position_weights=False, listener=listener
+                )
+                for name, paths in tests.items()
+            }
             table = evaluate_networks(
                 networks,
                 data,

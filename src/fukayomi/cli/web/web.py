@@ -72,7 +72,9 @@ def web(
         given = given_options(server, "no_token", "no_browser", "as_json")
         given |= given_options(engine, "option", "evaluator") | ({"token": None} if server.no_token else {})
         evaluator = f"<{engine.evaluator}>" if engine.evaluator else ""
-        started = WebServer(WebSettings(files=files or (), options=_options(engine), evaluator=evaluator, **given))
+        started = WebServer(
+            WebSettings(files=tuple(files or ()), options=_options(engine), evaluator=evaluator, **given)
+        )
         if server.as_json:
             typer.echo(json_text({"address": started.address, "port": started.port}))
         else:

@@ -19,6 +19,7 @@ from fukayomi.data.jobs.job import Job
 from fukayomi.data.jobs.summary import Summary
 from fukayomi.files.disk import Room
 from fukayomi.listener import SILENT, Listener, counter
+from fukayomi.settings import build
 
 BUCKET_BYTES = 4 << 20
 """Size of a bucket to aim at: small enough for the processor's cache, large enough for the disk."""
@@ -70,8 +71,8 @@ def uniq(
         ValueError: An input is damaged or has another format.
         OSError: A file cannot be read or written.
     """
-    settings = DedupSettings(mode=mode, inputs=_paths(inputs), out=out, scratch=scratch, check_space=check_space)
-    return run_dedup(settings, listener=listener)
+    given = {"mode": mode, "inputs": _paths(inputs), "out": out, "scratch": scratch, "check_space": check_space}
+    return run_dedup(build(DedupSettings, given), listener=listener)
 
 
 def average(
@@ -104,11 +105,8 @@ def average(
         ValueError: An input is damaged or has another format.
         OSError: A file cannot be read or written.
     """
-    settings = DedupSettings(
-        mode=Mode.SHARES, inputs=_paths(inputs), out=out, scratch=scratch, weighing=weighing, evalfix=evalfix,
-        check_space=check_space,
-    )  # fmt: skip
-    return run_dedup(settings, listener=listener)
+    given = {"mode": Mode.SHARES, "inputs": _paths(inputs), "out": out, "scratch": scratch, "check_space": check_space}
+    return run_dedup(build(DedupSettings, given, {"weighing": weighing, "evalfix": evalfix}), listener=listener)
 
 
 def _paths(given: Path | str | Sequence[Path | str]) -> tuple[Path, ...]:
