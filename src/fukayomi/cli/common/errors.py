@@ -18,11 +18,13 @@ SIGNALLED = 128
 INTERRUPTED = SIGNALLED + signal.SIGINT
 """Exit code after Ctrl-C: 130."""
 
+MEASURING_MODULES = ("matplotlib", "scipy", "yaml")
 TRAINING_MODULES = ("torch", "onnx", "onnxscript", "onnxruntime", "safetensors", "tensorboard")
 WEB_MODULES = ("starlette", "uvicorn", "websockets", "anyio", "h11")
 EXTRA_OF_MODULE = {
     "ray": "ray",
     "fsspec": "fleet",
+    **dict.fromkeys(MEASURING_MODULES, "measure"),
     **dict.fromkeys(WEB_MODULES, "web"),
     **dict.fromkeys(TRAINING_MODULES, "train"),
 }
