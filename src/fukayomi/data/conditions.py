@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
+from fukayomi.errors import InvalidValueError
 from fukayomi.settings import Settings
 from fukayomi.shogi.record import Result
 
@@ -15,7 +16,7 @@ def _read_results(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     if unknown := [name for name in value.split(",") if name not in RESULTS]:
-        raise ValueError(f"{unknown[0]!r} is not one of {', '.join(RESULTS)}")
+        raise InvalidValueError(f"{unknown[0]!r} is not one of {', '.join(RESULTS)}")
     return [RESULTS[name] for name in value.split(",")]
 
 

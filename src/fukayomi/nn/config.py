@@ -5,6 +5,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self, cast
 
 from pydantic import Field, model_validator
 
+from fukayomi.errors import InvalidValueError
 from fukayomi.settings import Settings
 
 Activation = Literal["relu", "silu"]
@@ -36,7 +37,7 @@ USUAL_CHANNELS = {10: 192, 15: 224, 20: 256, 30: 384, 40: 512}
 EXAMPLES = "wideresnet10, resnet10_swish, resnet5x64, resnet20x256_swish, senet10 or resnet40x512_swish_lk_tf"
 
 
-class NetworkConfigError(ValueError):
+class NetworkConfigError(InvalidValueError):
     """A network configuration is not valid."""
 
     __module__ = "fukayomi.nn"
@@ -85,20 +86,20 @@ class NetworkConfig(Settings):
     @model_validator(mode="after")
     def _can_be(self) -> Self:
         if len(set(self.heads)) < len(self.heads):
-            raise ValueError(f"heads must be different names, not {', '.join(self.heads)}")
+            raise InvalidValueError(f"heads must be different names, not {', '.join(self.heads)}")
         for name, most in (("squeeze", self.channels), ("transformer_blocks", self.blocks)):
             if getattr(self, name) > most:
-                raise ValueError(f"{name} must be at most {most}, not {getattr(self, name)}")
+                raise InvalidValueError(f"{name} must be at most {most}, not {getattr(self, name)}")
         if self.transformer_blocks and self.channels % self.attention_heads:
-            raise ValueError(
+            raise InvalidValueError(
                 f"{self.channels} channels cannot be divided into attention heads of head_width {self.head_width}"
             )
         if self.pre_activation and (
             self.squeeze or self.large_kernel_interval or self.transformer_blocks or self.stem != "sum"
         ):
-            raise ValueError("pre_activation cannot be combined with other blocks or another stem")
+            raise InvalidValueError("pre_activation cannot be combined with other blocks or another stem")
         if (count := self.parameters()) > MAX_PARAMETERS:
-            raise ValueError(f"{self} has {count:,} parameters; at most {MAX_PARAMETERS:,} are allowed")
+            raise InvalidValueError(f"{self} has {count:,} parameters; at most {MAX_PARAMETERS:,} are allowed")
         return self
 
     @classmethod

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 from onnxruntime import quantization
 
+from fukayomi.errors import InvalidValueError
 from fukayomi.nn.config import FEATURES1, FEATURES2
 from fukayomi.nn.equalization import equalize, separate_channels
 from fukayomi.nn.export import INPUT_NAMES, OUTPUT_NAMES
@@ -40,7 +41,7 @@ FEWEST_POSITIONS = 16
 Planes = NDArray[np.float32]
 
 
-class QuantizationError(ValueError):
+class QuantizationError(InvalidValueError):
     """A network cannot be quantised; the message says why."""
 
     __module__ = "fukayomi.nn"

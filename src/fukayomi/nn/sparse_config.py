@@ -5,6 +5,7 @@ from typing import Annotated, Any, ClassVar, Self, cast
 
 from pydantic import Field, model_validator
 
+from fukayomi.errors import InvalidValueError
 from fukayomi.nn.config import HeadName, NetworkConfig, NetworkConfigError, plain_values
 from fukayomi.settings import Settings
 
@@ -40,7 +41,7 @@ class SparseConfig(Settings):
     @model_validator(mode="after")
     def _can_be(self) -> Self:
         if self.shared > self.policy // 2:
-            raise ValueError(f"shared must be at most half of policy, {self.policy // 2}, not {self.shared}")
+            raise InvalidValueError(f"shared must be at most half of policy, {self.policy // 2}, not {self.shared}")
         return self
 
     @classmethod

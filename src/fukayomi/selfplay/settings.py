@@ -5,6 +5,7 @@ from typing import Annotated, ClassVar, Literal, Self, TypeVar
 from pydantic import AfterValidator, Field, model_validator
 
 from fukayomi._native import DeclarationRule, SearchParams, SelfplayParams
+from fukayomi.errors import InvalidValueError
 from fukayomi.settings import Settings
 
 FpuName = Literal["parent", "half", "loss", "win"]
@@ -24,7 +25,7 @@ DECIDED = 0.99
 
 def _none_or_usable(temperature: float) -> float:
     if 0 < temperature < LEAST_TEMPERATURE:
-        raise ValueError(f"0, or at least {LEAST_TEMPERATURE}")
+        raise InvalidValueError(f"0, or at least {LEAST_TEMPERATURE}")
     return temperature
 
 
@@ -232,7 +233,7 @@ class PoolSettings(Settings):
         return params
 
 
-class LeafError(ValueError):
+class LeafError(InvalidValueError):
     """Leaves cannot be made: bad settings, or a folder of another run. The message says what to do."""
 
     __module__ = "fukayomi.selfplay"
@@ -260,7 +261,9 @@ class LeafSettings(Settings):
     @model_validator(mode="after")
     def _is_searched(self) -> Self:
         if self.searched and not 2 <= self.searched <= self.nodes:
-            raise ValueError(f"searched must be from 2 to the nodes of a search, {self.nodes:,}, not {self.searched}")
+            raise InvalidValueError(
+                f"searched must be from 2 to the nodes of a search, {self.nodes:,}, not {self.searched}"
+            )
         return self
 
     def params(self, seed: int) -> SelfplayParams:

@@ -7,6 +7,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
+from fukayomi.errors import InvalidValueError
 from fukayomi.settings import Settings
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -47,9 +48,9 @@ class WebSettings(Settings):
     @model_validator(mode="after")
     def _is_safe(self) -> Self:
         if self.token is None and not self.is_local:
-            raise ValueError(f"without a token the page is for this computer alone, not for {self.host}")
+            raise InvalidValueError(f"without a token the page is for this computer alone, not for {self.host}")
         if self.token == "":
-            raise ValueError("the token is empty")
+            raise InvalidValueError("the token is empty")
         return self
 
     @property

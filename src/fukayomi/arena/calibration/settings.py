@@ -9,12 +9,13 @@ from pydantic import Field, model_validator
 from fukayomi.arena.game.rules import EngineSettings
 from fukayomi.arena.game.time_control import TimeControl
 from fukayomi.arena.match.settings import MatchSettings
+from fukayomi.errors import InvalidValueError
 from fukayomi.settings import Settings
 
 FIELDS = {"main": "main_ms", "byoyomi": "byoyomi_ms", "increment": "increment_ms", "movetime": "movetime_ms"}
 
 
-class ClockRangeError(ValueError):
+class ClockRangeError(InvalidValueError):
     """Two clocks that are not the ends of a range."""
 
 
@@ -74,7 +75,7 @@ class ClockRange:
         return numbers[self.kind] if numbers.keys() == _numbers(self.low).keys() else None
 
 
-class CalibrationError(ValueError):
+class CalibrationError(InvalidValueError):
     """Invalid settings of a calibration, or a folder with something else in it."""
 
 
@@ -100,13 +101,13 @@ class CalibrationSettings(Settings):
     def _is_a_comparison(self) -> Self:
         names = [engine.name for engine in self.match.engines]
         if len(names) != 2:
-            raise ValueError(f"a calibration compares two engines, not {', '.join(names)}")
+            raise InvalidValueError(f"a calibration compares two engines, not {', '.join(names)}")
         if self.vary not in names:
-            raise ValueError(f"no engine is named {self.vary!r}; the engines are {', '.join(names)}")
+            raise InvalidValueError(f"no engine is named {self.vary!r}; the engines are {', '.join(names)}")
         if self.match.games % 2:
-            raise ValueError(f"games must be even, since each opening is played twice; not {self.match.games}")
+            raise InvalidValueError(f"games must be even, since each opening is played twice; not {self.match.games}")
         if self.match.sprt is not None:
-            raise ValueError("a calibration cannot have a sequential test (sprt)")
+            raise InvalidValueError("a calibration cannot have a sequential test (sprt)")
         return self
 
     @property

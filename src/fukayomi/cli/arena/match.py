@@ -19,7 +19,7 @@ from fukayomi.cli.arena.match_options import (
     read_settings,
     read_sprt,
 )
-from fukayomi.cli.common.errors import INTERRUPTED, USAGE, fail, user_errors
+from fukayomi.cli.common.errors import INTERRUPTED, USAGE, fail
 from fukayomi.cli.common.options import given_options, is_subcommand, options_of
 from fukayomi.cli.common.text import json_text
 from fukayomi.tabular import counted
@@ -73,12 +73,10 @@ def match(
     """
     if is_subcommand(context):
         return
-    with user_errors():
-        sprt = read_sprt(more.sprt)
-        settings = read_settings((engines, games, rules, run), **given_options(more, "sprt"), sprt=sprt)
-        if out.out is None:  # typer cannot require it of a command with sub-commands
-            fail("--out DIR is required", USAGE)
-        result = _run(settings, out.out, run.ray)
+    settings = read_settings((engines, games, rules, run), **given_options(more, "sprt"), sprt=read_sprt(more.sprt))
+    if out.out is None:  # typer cannot require it of a command with sub-commands
+        fail("--out DIR is required", USAGE)
+    result = _run(settings, out.out, run.ray)
     report_result(result, as_json=run.as_json)
 
 

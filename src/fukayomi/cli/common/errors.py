@@ -11,6 +11,7 @@ from typing import NoReturn
 import typer
 
 from fukayomi.cli.common.text import printable
+from fukayomi.errors import FukayomiError
 
 USAGE = 2
 """Exit code of a command line that cannot be understood."""
@@ -19,11 +20,13 @@ SIGNALLED = 128
 INTERRUPTED = SIGNALLED + signal.SIGINT
 """Exit code after Ctrl-C: 130."""
 
+MEASURING_MODULES = ("matplotlib", "scipy", "yaml")
 TRAINING_MODULES = ("torch", "onnx", "onnxscript", "onnxruntime", "safetensors", "tensorboard")
 WEB_MODULES = ("starlette", "uvicorn", "websockets", "anyio", "h11")
 EXTRA_OF_MODULE = {
     "ray": "ray",
     "fsspec": "fleet",
+    **dict.fromkeys(MEASURING_MODULES, "measure"),
     **dict.fromkeys(WEB_MODULES, "web"),
     **dict.fromkeys(TRAINING_MODULES, "train"),
 }
@@ -65,7 +68,10 @@ def _terminated(number: int, _frame: object) -> NoReturn:
 
 @contextmanager
 def user_errors() -> Generator[None]:
-    """Fail with one line on missing extras, invalid input (ValueError), and failing files (OSError) or networks."""
+    """Fail with one line on errors of fukayomi, files that fail (OSError), missing extras and Ctrl-C.
+
+    Anything else is a bug and keeps its traceback.
+    """
     try:
         yield
     except ModuleNotFoundError as error:
@@ -73,34 +79,23 @@ def user_errors() -> Generator[None]:
         if module not in EXTRA_OF_MODULE:
             raise
         fail(f"this command needs {module}: pip install '.[{EXTRA_OF_MODULE[module]}]' in a checkout of fukayomi")
+    except FukayomiError as error:
+        fail(*_as_typed(error))
     except OSError as error:
         is_plain = error.filename is not None and error.strerror  # "[Errno 2] No such file or directory: 'a'"
         fail(f"{error.filename}: {error.strerror}" if is_plain else str(error))
     except ValueError as error:
-        fail(*_in_one_line(error))
-    except RuntimeError as error:
-        if "fukayomi.engine.evaluators" not in sys.modules:
-            raise
-        from fukayomi.engine.evaluators import EvaluatorError
-
-        if not isinstance(error, EvaluatorError):
-            raise
-        fail(str(error))
+        fail(_problem(error))
+    except KeyboardInterrupt:
+        fail("interrupted", INTERRUPTED)
 
 
-def _in_one_line(error: ValueError) -> tuple[str, int]:
-    """What an error says, and its exit code. Only a command that has imported pydantic can fail with one of its errors.
-
-    Settings that options gave are named as these are typed: ``--filter-rating``.
-    """
+def _as_typed(error: FukayomiError) -> tuple[str, int]:
+    """What an error says, and its exit code; settings that options gave are named as these: ``--filter-rating``."""
     text, code = str(error), 1
     if "pydantic" in sys.modules:
         from pydantic import ValidationError
 
-        from fukayomi.settings.problems import first_problem
-
-        if isinstance(error, ValidationError):
-            return first_problem(error), code
         for each in error.__cause__.errors() if isinstance(error.__cause__, ValidationError) else ():
             *table, name = map(str, each["loc"] or ("",))
             option, value = SETTINGS_GIVEN.get({}).get(name, ("", None))
@@ -108,3 +103,15 @@ def _in_one_line(error: ValueError) -> tuple[str, int]:
                 place = re.escape(".".join([*table, name]))
                 text, code = re.sub(rf"^{place}: ", f"{option}: ", text, flags=re.MULTILINE), USAGE
     return text, code
+
+
+def _problem(error: ValueError) -> str:
+    """The first problem of settings that pydantic refuses. Only a command that has imported it can fail so."""
+    if "pydantic" in sys.modules:
+        from pydantic import ValidationError
+
+        from fukayomi.settings.problems import first_problem
+
+        if isinstance(error, ValidationError):
+            return first_problem(error)
+    raise error

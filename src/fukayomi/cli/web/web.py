@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from fukayomi.cli.common.errors import exit_at_sigterm, fail, user_errors
+from fukayomi.cli.common.errors import exit_at_sigterm
 from fukayomi.cli.common.options import Model, given_options, options_of
 from fukayomi.cli.common.text import json_text
 from fukayomi.web.settings import WebSettings
@@ -66,25 +66,22 @@ def web(
     It needs the extra web: pip install '.\\[web]' in a checkout of fukayomi
     """
     exit_at_sigterm()
-    with user_errors():
-        from fukayomi.web.server import WebServer
+    from fukayomi.web.server import WebServer
 
-        given = given_options(server, "no_token", "no_browser", "as_json")
-        given |= given_options(engine, "option", "evaluator") | ({"token": None} if server.no_token else {})
-        evaluator = f"<{engine.evaluator}>" if engine.evaluator else ""
-        started = WebServer(
-            WebSettings(files=tuple(files or ()), options=_options(engine), evaluator=evaluator, **given)
-        )
-        if server.as_json:
-            typer.echo(json_text({"address": started.address, "port": started.port}))
-        else:
-            typer.echo(started.address)
-        if not server.no_browser:
-            _open_browser(started.address)
-        try:
-            started.run()
-        except KeyboardInterrupt:  # how it is meant to end
-            typer.echo("Stopped.", err=True)
+    given = given_options(server, "no_token", "no_browser", "as_json")
+    given |= given_options(engine, "option", "evaluator") | ({"token": None} if server.no_token else {})
+    evaluator = f"<{engine.evaluator}>" if engine.evaluator else ""
+    started = WebServer(WebSettings(files=tuple(files or ()), options=_options(engine), evaluator=evaluator, **given))
+    if server.as_json:
+        typer.echo(json_text({"address": started.address, "port": started.port}))
+    else:
+        typer.echo(started.address)
+    if not server.no_browser:
+        _open_browser(started.address)
+    try:
+        started.run()
+    except KeyboardInterrupt:  # how it is meant to end
+        typer.echo("Stopped.", err=True)
 
 
 def _options(engine: EngineOptions) -> tuple[tuple[str, str], ...]:
@@ -93,13 +90,9 @@ def _options(engine: EngineOptions) -> tuple[tuple[str, str], ...]:
     Fails if one of them, or the network, cannot be used: the page would show it later than the terminal.
     """
     if engine.model is not None:
-        from fukayomi.engine.evaluators import EvaluatorError
         from fukayomi.engine.network import find_network
 
-        try:
-            find_network(str(engine.model))
-        except EvaluatorError as error:
-            fail(str(error))
+        find_network(str(engine.model))
     if not engine.option:
         return ()
     from fukayomi.cli.arena.match_options import split_option
