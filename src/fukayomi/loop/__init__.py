@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from fukayomi.loop.listener import LoopListener, LoopListeners
     from fukayomi.loop.report.page import write_report
     from fukayomi.loop.report.status import RunStatus, read_status
-    from fukayomi.loop.run import LoopResult, learn
     from fukayomi.loop.settings import LoopError, LoopSettings, build_settings, read_settings
+    from fukayomi.loop.steps import LoopResult, learn
 
 __all__ = [
     "LoopError",
@@ -40,7 +40,7 @@ __all__ = [
 __getattr__, __dir__ = lazy(
     __name__,
     {
-        ".run": ("LoopResult", "learn"),
+        ".steps": ("LoopResult", "learn"),
         ".listener": ("LoopListener", "LoopListeners"),
         ".report.page": ("write_report",),
         ".report.status": ("RunStatus", "read_status"),

@@ -31,8 +31,8 @@ from fukayomi.listener import Listener
 from fukayomi.loop.fleet.generator import FleetGenerator
 from fukayomi.loop.fleet.store import Backoff, open_store
 from fukayomi.loop.fleet.worker import Worker
-from fukayomi.loop.folder import RunFolder
-from fukayomi.loop.settings import CPU_DEVICES, FleetSettings, GeneratorSettings, LoopSettings
+from fukayomi.loop.run import Run
+from fukayomi.loop.settings import CPU_DEVICES, FleetSettings, GeneratorSettings
 from fukayomi.tabular import counted
 
 POLL_S = 0.5
@@ -123,27 +123,26 @@ class RayFleet:
     """The generator of a run whose games are played on a Ray cluster. Use it as a context manager.
 
     Args:
-        settings: The run.
-        folder: Its folder.
+        run: The run.
 
     Raises:
         LoopError: The store cannot be used.
         ClusterError: The cluster cannot be reached.
     """
 
-    def __init__(self, settings: LoopSettings, folder: RunFolder) -> None:
-        assert settings.fleet is not None
-        self._settings: FleetSettings = settings.fleet
-        machine = settings.generator
+    def __init__(self, run: Run) -> None:
+        assert run.settings.fleet is not None
+        self._settings: FleetSettings = run.settings.fleet
+        machine = run.settings.generator
         on_gpu = machine.device not in CPU_DEVICES
         self._gpus = (1.0 if on_gpu else 0.0) if self._settings.gpus is None else self._settings.gpus
         if machine.devices is None and not on_gpu:
             machine = machine.model_copy(update={"devices": self._settings.cpus})
         self._machine = machine
-        self._url = self._settings.store or str(folder.path.absolute())
+        self._url = self._settings.store or str(run.folder.path.absolute())
         store = open_store(self._url)
         self.generate = FleetGenerator(
-            store, folder, self._settings.poll_s, self._check, int8=machine.precision_on(machine.device) == "int8"
+            store, run.folder, self._settings.poll_s, self._check, int8=machine.precision_on(machine.device) == "int8"
         )
         """What the loop calls."""
         self._slots: list[_Slot] = []
