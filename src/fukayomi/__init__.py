@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     )
     from fukayomi.engine import Engine, Evaluation, EvaluatorError, GameAnalysis, Network, SearchResult, analyse
     from fukayomi.learning import Dataset
-    from fukayomi.listener import Listener
+    from fukayomi.listener import Listener, fan_out
     from fukayomi.shogi import (
         BLACK,
         WHITE,
@@ -113,6 +113,7 @@ __all__ = [
     "__version__",
     "analyse",
     "classify_strategies",
+    "fan_out",
     "play_match",
     "rate",
     "read_record",
@@ -132,7 +133,7 @@ __getattr__, __dir__ = lazy(
         ),
         ".engine": ("Engine", "Evaluation", "EvaluatorError", "GameAnalysis", "Network", "SearchResult", "analyse"),
         ".learning": ("Dataset",),
-        ".listener": ("Listener",),
+        ".listener": ("Listener", "fan_out"),
         ".shogi": (
             "BLACK", "WHITE", "Color", "DeclarationRule", "IllegalMoveError", "IllegalMoveInRecordError",
             "InvalidMoveError", "InvalidPackedError", "InvalidSfenError", "MateReason",

@@ -11,7 +11,6 @@ from fukayomi.files.inputs import file_sha256
 from fukayomi.learning.layers import find_layer, layer_path, read_layer_info, sidecar_of
 from fukayomi.learning.settings import PRESETS
 from fukayomi.loop import build_settings, read_settings, read_status, write_report
-from fukayomi.loop.folder import RunFolder
 from fukayomi.loop.ingest import Manifest
 from fukayomi.loop.ingest.manifest import ChunkEntry
 from fukayomi.loop.journal import Journal, KeptNetwork, Reanalyzed, Started

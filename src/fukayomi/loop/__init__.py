@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from fukayomi._lazy import lazy
 
 if TYPE_CHECKING:
-    from fukayomi.loop.listener import LoopListener, LoopListeners
+    from fukayomi.loop.listener import LoopListener
     from fukayomi.loop.report.page import write_report
     from fukayomi.loop.report.status import RunStatus, read_status
     from fukayomi.loop.settings import LoopError, LoopSettings, build_settings, read_settings
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 __all__ = [
     "LoopError",
     "LoopListener",
-    "LoopListeners",
     "LoopResult",
     "LoopSettings",
     "RunStatus",
@@ -41,7 +40,7 @@ __getattr__, __dir__ = lazy(
     __name__,
     {
         ".steps": ("LoopResult", "learn"),
-        ".listener": ("LoopListener", "LoopListeners"),
+        ".listener": ("LoopListener",),
         ".report.page": ("write_report",),
         ".report.status": ("RunStatus", "read_status"),
         ".settings": ("LoopError", "LoopSettings", "build_settings", "read_settings"),

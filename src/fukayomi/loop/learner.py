@@ -22,7 +22,7 @@ from fukayomi.learning.devices import choose_device, choose_precision, use_threa
 from fukayomi.learning.evaluation import evaluate
 from fukayomi.learning.layers import LayerError
 from fukayomi.learning.listeners.json_lines import JsonLinesListener
-from fukayomi.learning.listeners.listener import TrainingListener, TrainingListeners
+from fukayomi.learning.listeners.listener import TrainingListener
 from fukayomi.learning.models import export_network, load_network
 from fukayomi.learning.optimization.schedule import Schedule
 from fukayomi.learning.settings import TrainingError
@@ -31,7 +31,7 @@ from fukayomi.learning.training.loop import train
 from fukayomi.learning.training.preparation import start_from
 from fukayomi.learning.training.run_folder import CHECKPOINT_NAME
 from fukayomi.learning.training.trainer import Trainer
-from fukayomi.listener import Listener
+from fukayomi.listener import Forwarder, Listener, fan_out
 from fukayomi.loop.families import check_family, suffix_of
 from fukayomi.loop.folder import RunFolder
 from fukayomi.loop.ingest.manifest import ChunkEntry
@@ -86,14 +86,11 @@ def check_learner(run: Run) -> None:
                 kind_of_data(split_weight(file)[0])
 
 
-class _Forward(TrainingListener):
-    """Passes the progress of training on; what a resumed run changes is no news here."""
+class _Progress(Forwarder, TrainingListener):
+    """Passes the progress of training on."""
 
-    def __init__(self, listener: Listener) -> None:
-        self._listener = listener
-
-    def progress(self, stage: str, done: int, total: int | None) -> None:
-        self._listener.progress(stage, done, total)
+    def note(self, text: str) -> None:
+        """Say nothing: what a resumed run changes is no news here."""
 
 
 def create_network(run: Run) -> KeptNetwork:
@@ -310,7 +307,7 @@ def _train(
                 eval_interval=NEVER,
                 checkpoint_interval=settings.learner.checkpoint_interval,
                 resume=True,
-                listener=TrainingListeners(JsonLinesListener(), _Forward(run.listener)),
+                listener=fan_out(JsonLinesListener(), _Progress(run.listener)),
             )
         )
     except (TrainingError, CheckpointError) as error:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fukayomi.interruption import Stopped, Terminations
+from fukayomi.listener import fan_out
 from fukayomi.loop.families import suffix_of
 from fukayomi.loop.fleet.store import check_fleet
 from fukayomi.loop.folder import RunFolder
@@ -20,7 +21,7 @@ from fukayomi.loop.generation import (
 )
 from fukayomi.loop.ingest import Manifest, ingest
 from fukayomi.loop.journal import Entry, Ingested, Started, Step, Trained
-from fukayomi.loop.listener import SILENT, LogWriter, LoopListener, LoopListeners
+from fukayomi.loop.listener import SILENT, LogWriter, LoopListener
 from fukayomi.loop.matches.gate import test_candidate
 from fukayomi.loop.matches.play import check_match
 from fukayomi.loop.matches.strength import check_strength, measure
@@ -138,7 +139,7 @@ def _open_generator(run: Run) -> Yields[Generator]:
 
 def _take_steps(run: Run, generate: Generator, listener: LoopListener) -> int | None:
     """Take all steps that are left, or those until Ctrl-C or another signal, whose number it returns."""
-    run.listener = both = LoopListeners(LogWriter(run.folder.path), listener)
+    run.listener = both = fan_out(LogWriter(run.folder.path), listener)
     terminations = Terminations()
     try:
         with terminations:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from fukayomi.selfplay.leaf_folder import LeafError
     from fukayomi.selfplay.league import League, LeagueEngine, LeagueError, LeagueNetwork, LeagueSettings
     from fukayomi.selfplay.leaves import LeafSettings, Leaves, collect_leaves
-    from fukayomi.selfplay.listener import SelfplayListener, SelfplayListeners, SelfplayProgress, SelfplayRun
+    from fukayomi.selfplay.listener import SelfplayListener, SelfplayProgress, SelfplayRun
     from fukayomi.selfplay.matches import play_networks
     from fukayomi.selfplay.openings import Openings, OpeningSet
     from fukayomi.selfplay.opponents import Opponents
@@ -59,7 +59,6 @@ __all__ = [
     "Opponents",
     "ResultCounts",
     "SelfplayListener",
-    "SelfplayListeners",
     "SelfplayProgress",
     "SelfplayResult",
     "SelfplayRun",
@@ -86,7 +85,7 @@ __getattr__, __dir__ = lazy(
         ".league": ("League", "LeagueEngine", "LeagueError", "LeagueNetwork", "LeagueSettings"),
         ".leaf_folder": ("LeafError",),
         ".leaves": ("LeafSettings", "Leaves", "collect_leaves"),
-        ".listener": ("SelfplayListener", "SelfplayListeners", "SelfplayProgress", "SelfplayRun"),
+        ".listener": ("SelfplayListener", "SelfplayProgress", "SelfplayRun"),
         ".matches": ("play_networks",),
         ".openings": ("OpeningSet", "Openings"),
         ".opponents": ("Opponents",),

@@ -27,8 +27,6 @@ from fukayomi.arena.results.match_db import (
     HEAD_FIELDS,
     NOTE_FIELDS,
     SCHEMA,
-    TIMES_TABLE,
-    WARNINGS_TABLE,
     StoreError,
     check_format,
     connect_read_only,
@@ -94,8 +92,6 @@ class MatchStore:
         if finding != "ok":
             raise sqlite3.DatabaseError(finding)
         self._database.execute("PRAGMA synchronous = FULL")
-        self._database.execute(WARNINGS_TABLE)
-        self._database.execute(TIMES_TABLE)
         ((settings_text, digest_text),) = self._database.execute("SELECT settings, openings FROM match").fetchall()
         differences = _differences(self.path, settings_text, settings)
         if digest_text != digest(openings):
@@ -206,10 +202,8 @@ def select_failures(database: sqlite3.Connection, path: Path) -> list[tuple[int,
 
 
 def select_warnings(database: sqlite3.Connection, path: Path) -> list[str]:
-    """What engines were not told, in the order in which it was found; none in matches of earlier versions."""
+    """What engines were not told, in the order in which it was found."""
     with explaining(path):
-        if not database.execute("SELECT 1 FROM sqlite_schema WHERE name = 'warnings'").fetchall():
-            return []
         return [text for (text,) in database.execute("SELECT text FROM warnings ORDER BY rowid")]
 
 

@@ -45,7 +45,7 @@ from fukayomi.learning.reanalysis.searches import TeachingLabeller
 from fukayomi.learning.reanalysis.selection import chances_by_surprise, draw, surprise_of
 from fukayomi.learning.reanalysis.settings import ReanalysisError, ReanalysisSettings, Selection
 from fukayomi.learning.reanalysis.targets import labels_of_evaluation, renew
-from fukayomi.listener import SILENT, Listener
+from fukayomi.listener import SILENT, Forwarder, Listener
 from fukayomi.shogi import Position
 from fukayomi.tabular import Tabular, counted
 
@@ -217,17 +217,15 @@ def _quotas(paths: Sequence[Path], settings: ReanalysisSettings, listener: Liste
     return np.diff(ends, prepend=0).tolist()
 
 
-class _OfFile(Listener):
+class _OfFile(Forwarder):
     """Says which of several files a stage belongs to."""
 
     def __init__(self, listener: Listener, prefix: str) -> None:
-        self._listener, self._prefix = listener, prefix
+        super().__init__(listener)
+        self._prefix = prefix
 
     def progress(self, stage: str, done: int, total: int | None) -> None:
-        self._listener.progress(self._prefix + stage, done, total)
-
-    def note(self, text: str) -> None:
-        self._listener.note(text)
+        super().progress(self._prefix + stage, done, total)
 
 
 def _listener_of(listener: Listener, path: Path, number: int, count: int) -> Listener:
