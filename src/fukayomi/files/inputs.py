@@ -69,7 +69,8 @@ def file_sha256(path: Path | str) -> str:
         InputFileError: The path is a named pipe, a socket or a device.
         OSError: The file cannot be read.
     """
-    with open_input(path) as file:
+    require_file(path)
+    with Path(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 

@@ -9,7 +9,6 @@ import json
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +39,7 @@ from fukayomi.arena.results.match_db import (
 from fukayomi.arena.statistics.move_times import AnswerTime
 from fukayomi.files.lock import FolderLock
 from fukayomi.settings.problems import first_problem
-from fukayomi.shogi.record import Record, Termination
+from fukayomi.shogi.record import Record, Termination, now
 
 LOCK = "match.lock"
 FREE_SETTINGS = frozenset({"games", "concurrency", "cores_per_game", "restart", "log"})
@@ -84,7 +83,7 @@ class MatchStore:
             self._database.executescript(SCHEMA)
             self._database.execute(
                 "INSERT INTO match VALUES (1, ?, ?, ?, ?)",
-                (__version__, f"{datetime.now():%Y/%m/%d %H:%M:%S}", _to_json(settings), digest(openings)),
+                (__version__, now(), _to_json(settings), digest(openings)),
             )
             self._database.execute("COMMIT")
         check_format(self._database, self.path)

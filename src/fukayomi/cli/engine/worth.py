@@ -96,7 +96,6 @@ def worth(
     pieces are worth at once.
     """
     from fukayomi.cli.engine.analysis_run import open_network
-    from fukayomi.engine.evaluators import EvaluatorError
     from fukayomi.engine.worth.worth import VIEWS, View, WorthComparison, piece_worth
 
     view: View | None = next((view for view in VIEWS if view == options.view), None)
@@ -111,10 +110,7 @@ def worth(
         positions = _positions(source, options)
         places = [place for place in options.together.replace(",", " ").split() if place]
         with open_network(options.model, options.evaluator) as network:
-            try:
-                worths = [piece_worth(position, network, together=places) for position in positions]
-            except EvaluatorError as error:
-                fail(str(error))
+            worths = [piece_worth(position, network, together=places) for position in positions]
         comparison = WorthComparison(*worths) if len(worths) == MOST_POSITIONS else None
         files = _write(worths, view, options)
     if options.as_json:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
-from fukayomi.cli.common.errors import exit_stopped, fail
+from fukayomi.cli.common.errors import exit_stopped
 from fukayomi.cli.common.options import AsJson
 from fukayomi.cli.common.progress import rate_column
 from fukayomi.cli.common.text import json_text
@@ -121,21 +121,17 @@ def leaves(
 
     After a kill or Ctrl-C, run the same command again to resume; with more --positions it goes on after the end.
     """
-    from fukayomi.engine.evaluators import EvaluatorError
     from fukayomi.selfplay.leaves import LeafSettings, collect_leaves
 
     with resumable(rate_column("leaves")) as listener, ExitStack() as stack:
         settings = LeafSettings(games.nodes, games.plies, games.temperature, games.searched)
-        try:
-            network = stack.enter_context(_opened([networks.network], networks))
-            teacher = stack.enter_context(_opened(networks.teacher, networks)) if networks.teacher else None
-            found = collect_leaves(
-                out, network, positions, starts or [], settings,
-                begin=games.begin, teacher=teacher, seed=games.seed, listener=listener,
-            )  # fmt: skip
-        except EvaluatorError as error:
-            fail(str(error))
-    _print(found, out, positions, as_json=output.as_json)
+        network = stack.enter_context(_opened([networks.network], networks))
+        teacher = stack.enter_context(_opened(networks.teacher, networks)) if networks.teacher else None
+        collected = collect_leaves(
+            out, network, positions, starts or [], settings,
+            begin=games.begin, teacher=teacher, seed=games.seed, listener=listener,
+        )  # fmt: skip
+    _print(collected, out, positions, as_json=output.as_json)
 
 
 def _opened(models: list[str], options: NetworkOptions) -> "AbstractContextManager[Network]":

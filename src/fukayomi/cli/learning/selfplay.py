@@ -60,13 +60,9 @@ def selfplay(
     --reproducible on every device that gives the same numbers for a position in each batch.
     """
     with user_errors():
-        from fukayomi.engine.evaluators import EvaluatorError
-
         settings = _settings(run, search, moves, games, saving, switches)
         try:
             result = _generate(network, out, settings, run, openings, league, device, reports)
-        except EvaluatorError as error:
-            fail(str(error))
         except KeyboardInterrupt:  # for the second time
             fail("stopped; run the same command again to resume", INTERRUPTED)
     _print(result, out, run)

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 
 import typer
 
-from fukayomi.cli.common.errors import exit_at_sigterm, fail, user_errors
+from fukayomi.cli.common.errors import exit_at_sigterm, user_errors
 from fukayomi.cli.common.options import Model
 from fukayomi.cli.common.text import json_text
 
@@ -122,13 +122,9 @@ def _options(engine: EngineOptions) -> tuple[tuple[str, str], ...]:
     Fails if one of them, or the network, cannot be used: the page would show it later than the terminal.
     """
     if engine.model is not None:
-        from fukayomi.engine.evaluators import EvaluatorError
         from fukayomi.engine.network import find_network
 
-        try:
-            find_network(str(engine.model))
-        except EvaluatorError as error:
-            fail(str(error))
+        find_network(str(engine.model))
     if not engine.option:
         return ()
     from fukayomi.cli.arena.match_options import split_option
