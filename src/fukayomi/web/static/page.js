@@ -1,11 +1,13 @@
 // The page as a whole: the context that its parts share, and the shell around the tabs.
 import {html, nothing} from "./vendor/lit-html.js";
+import {keyList, keyPressed} from "./actions.js";
 import {api} from "./api.js";
 import {asPosition, boardSvg} from "./board/drawing.js";
 import {FactBook} from "./board/facts.js";
 import {BoardView} from "./board/view.js";
-import {chooseLanguage, knows, preferredLanguage, translate} from "./i18n.js";
-import {keyPressed, keyList} from "./keys.js";
+import {chooseLanguage, preferredLanguage, translate} from "./language.js";
+import {english} from "./lang/en.js";
+import {japanese} from "./lang/ja.js";
 import {GameReport} from "./report/report.js";
 import {LiveAnalysis} from "./live/analysis.js";
 import {isHandicap, pieceName, westernLine} from "./position.js";
@@ -16,6 +18,9 @@ import {moveBar, recordView, scrollToCurrent} from "./record/view.js";
 import {Setup} from "./record/setup.js";
 import {remember, setting} from "./settings.js";
 import {TABS} from "./tabs/index.js";
+
+/** One file a language, with equal keys. */
+const TEXTS = {ja: japanese, en: english};
 
 export class Page {
   /**
@@ -83,7 +88,7 @@ export class Page {
   // ------------------------------------------------------------------------------------ context
 
   /** A text in the reader's language. @param {string} key @param {Record<string, string | number>} [values] */
-  t = (key, values) => translate(this.language, key, values);
+  t = (key, values) => translate(TEXTS[this.language], key, values);
 
   /** A move or another thing with a Japanese and an English name. @param {{japanese?: string, english?: string, usi?: string} | null | undefined} named */
   nameOf(named) {
@@ -132,7 +137,7 @@ export class Page {
 
   /** The text of a key that ends with a word of the server; the word itself where the page does not know it. @param {string} group @param {string} word */
   word(group, word) {
-    return knows(`${group}.${word}`) ? this.t(`${group}.${word}`) : word.replaceAll("_", " ");
+    return `${group}.${word}` in english ? this.t(`${group}.${word}`) : word.replaceAll("_", " ");
   }
 
   /** Render again, once for all changes until the next frame. */

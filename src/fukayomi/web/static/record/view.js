@@ -1,6 +1,6 @@
 // The record beside the board: its moves with variations, comments and clocks; the buttons below the board.
 import {html, nothing} from "../vendor/lit-html.js";
-import {act} from "../keys.js";
+import {act} from "../actions.js";
 import {typedMoves} from "../position.js";
 
 const ICONS = {first: "M6 5v14M19 5L8 12L19 19Z", back: "M17 5L6 12L17 19Z", forward: "M7 5L18 12L7 19Z", last: "M18 5v14M5 5L16 12L5 19Z", flip: "M7 4v14M7 4L3 9M7 4L11 9M17 20V6M17 20L13 15M17 20L21 15"};

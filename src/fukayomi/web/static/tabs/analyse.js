@@ -1,6 +1,6 @@
 // Live analysis: the lines of the position on the board.
 import {html, nothing} from "../vendor/lit-html.js";
-import {boardSvg, pieceSvg} from "../board/drawing.js";
+import {boardSvg, handSvg} from "../board/drawing.js";
 import {LIMITS} from "../live/analysis.js";
 import {icon} from "../record/view.js";
 import {IN_HAND, isMove, played} from "../position.js";
@@ -116,7 +116,7 @@ function trialBoard(page, line) {
 /** The hands of the small board. */
 function hands(page, position) {
   return html`<div class="trial-hands">${["b", "w"].map(side => html`<span role="img" aria-label=${`${page.t("board.hand", {side: page.t(`side.${side}`)})}: ${held(page, position, side)}`}>
-    ${side === "b" ? "☗" : "☖"} ${IN_HAND.filter(kind => position.hands[side][kind] > 0).map(kind => html`${pieceSvg(kind)}<b>${position.hands[side][kind] > 1 ? position.hands[side][kind] : ""}</b>`)}</span>`)}</div>`;
+    ${side === "b" ? "☗" : "☖"} ${handSvg(position.hands[side])}</span>`)}</div>`;
 }
 
 function held(page, {hands}, side) {

@@ -1,5 +1,6 @@
 // The report of a game: graph, mistakes with the better lines, the players' figures, "think first", the quiz.
 import {html, nothing} from "../vendor/lit-html.js";
+import {verdictArrows} from "../board/drawing.js";
 import {gameGraph} from "../report/graph.js";
 import {saveAs} from "../record/files.js";
 import {Quiz} from "../report/quiz.js";
@@ -33,9 +34,7 @@ export function overlay(page) {
   if (report.isHidden || !page.live.hasArrows) return {};
   const main = game.mainLine(), ply = main.indexOf(game.place), at = ply < 0 ? undefined : report.positionAt(ply);
   const best = at?.lines[0]?.pv[0], next = report.moves.find(move => move.ply === ply + 1);
-  const arrows = best ? [{usi: best, css: "best", width: 1.4}] : [];
-  if (next?.mistake && next.move !== best) arrows.push({usi: next.move, css: "played", width: 1});
-  return {arrows};
+  return {arrows: verdictArrows(best, next?.mistake && next.move)};
 }
 
 /** @param {import("../page.js").Page} page */
