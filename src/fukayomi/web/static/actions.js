@@ -2,6 +2,7 @@
 import {html, nothing} from "./vendor/lit-html.js";
 import {actionOf} from "./keys.js";
 import {remember, setting} from "./settings.js";
+/** @import {Page} from "./page.js" */
 
 /** Action, its keys as they are written in the list. */
 const KEYS = [
@@ -10,14 +11,10 @@ const KEYS = [
   ["hide", "z"], ["stop", "Esc"], ["help", "?"],
 ];
 
-/** @param {KeyboardEvent} event @param {import("./page.js").Page} page */
+/** @param {KeyboardEvent} event @param {Page} page */
 export function keyPressed(event, page) {
-  if (page.tab.board === false) {
+  if (!page.tab.hasBoard) {
     if (event.key === "?" && actionOf(event)) page.toggleKeys();
-    return;
-  }
-  if (page.tab.onKey?.(event, page)) {
-    event.preventDefault();
     return;
   }
   const action = actionOf(event);
@@ -27,7 +24,7 @@ export function keyPressed(event, page) {
   act(action, page);
 }
 
-/** @param {string} action @param {import("./page.js").Page} page */
+/** @param {string} action @param {Page} page */
 export function act(action, page) {
   const {game, live} = page;
   switch (action) {
@@ -49,10 +46,11 @@ export function act(action, page) {
   }
 }
 
-/** The list of keys, a dialog. @param {import("./page.js").Page} page */
+/** The list of keys, a dialog. @param {Page} page */
 export function keyList(page) {
   const {t} = page, swapped = setting("arrows-up-down", false);
-  const written = keys => (swapped ? [...keys].map(each => ({"←": "↑", "→": "↓", "↑": "←", "↓": "→"})[each] ?? each).join("") : keys);
+  /** @param {string} keys */
+  const written = keys => (swapped ? keys.replace(/[←→↑↓]/g, arrow => "↑↓←→"["←→↑↓".indexOf(arrow)]) : keys);
   return html`<dialog id="keys" aria-labelledby="keys-title">
     <h2 id="keys-title">${t("keys.title")}</h2>
     <table><tbody>${KEYS.map(([action, keys]) => html`<tr>

@@ -6,6 +6,7 @@ import {translate} from "./shared/language.js";
 import {inWords, isMove, parse, played} from "./shared/position.js";
 import {html, nothing, render} from "./shared/vendor/lit-html.js";
 import {TEXTS} from "./texts.js";
+/** @import {Drawing} from "./shared/board/drawing.js" */
 
 /**
  * @typedef {string | [string, string]} Words  The same in both languages, or Japanese and English.
@@ -104,7 +105,7 @@ class Replay {
     this.renderPlace();
   }
 
-  /** @param {import("./shared/board/drawing.js").Drawing} drawing */
+  /** @param {Drawing} drawing */
   renderBoard(drawing) {
     const {flip} = this, {hands, turn} = drawing.position, board = element("board");
     render(boardSvg({...drawing, flip}), board);
@@ -119,6 +120,7 @@ class Replay {
 
   renderButtons() {
     const {trial} = this, targets = this.targets();
+    /** @type {Record<string, boolean>} */
     const isOpen = trial ? {back: true, forward: trial.step < trial.line.usi.split(" ").filter(isMove).length} : {};
     for (const button of /** @type {NodeListOf<HTMLButtonElement>} */ (document.querySelectorAll("[data-action]"))) {
       const action = button.dataset.action ?? "";

@@ -1,7 +1,8 @@
 // The switch of a written page: it begins with the reader's language.
 import {chooseLanguage, preferredLanguage} from "./shared/language.js";
+/** @import {Language} from "./shared/language.js" */
 
-/** @param {import("./shared/language.js").Language} language */
+/** @param {Language} language */
 function speak(language) {
   document.documentElement.lang = language;
   const input = /** @type {HTMLInputElement} */ (document.getElementById(`language-${language}`));

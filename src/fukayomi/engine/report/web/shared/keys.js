@@ -1,8 +1,11 @@
 // Keys for everything: lishogi's, with ShogiHome's arrows as a setting.
 import {setting} from "./settings.js";
 
+/** Actions by keys. @type {Record<string, string>} */
 const LISHOGI = {ArrowLeft: "back", ArrowRight: "forward", ArrowUp: "first", ArrowDown: "last"};
+/** @type {Record<string, string>} */
 const SHOGIHOME = {ArrowUp: "back", ArrowDown: "forward", ArrowLeft: "first", ArrowRight: "last"};
+/** @type {Record<string, string>} */
 const OTHERS = {
   k: "back", j: "forward", Home: "first", End: "last", n: "nextMistake", f: "flip", l: "engine", " ": "best",
   a: "arrows", z: "hide", Escape: "stop", "?": "help",
