@@ -32,8 +32,9 @@ if TYPE_CHECKING:
         sprt,
     )
     from fukayomi.engine import Engine, Evaluation, EvaluatorError, GameAnalysis, Network, SearchResult, analyse
+    from fukayomi.errors import FukayomiError
     from fukayomi.learning import Dataset
-    from fukayomi.listener import Listener
+    from fukayomi.listener import Listener, fan_out
     from fukayomi.shogi import (
         BLACK,
         WHITE,
@@ -78,6 +79,7 @@ __all__ = [
     "Engine",
     "Evaluation",
     "EvaluatorError",
+    "FukayomiError",
     "GameAnalysis",
     "IllegalMoveError",
     "IllegalMoveInRecordError",
@@ -113,6 +115,7 @@ __all__ = [
     "__version__",
     "analyse",
     "classify_strategies",
+    "fan_out",
     "play_match",
     "rate",
     "read_record",
@@ -131,8 +134,9 @@ __getattr__, __dir__ = lazy(
             "classify_strategies", "play_match", "rate", "sprt",
         ),
         ".engine": ("Engine", "Evaluation", "EvaluatorError", "GameAnalysis", "Network", "SearchResult", "analyse"),
+        ".errors": ("FukayomiError",),
         ".learning": ("Dataset",),
-        ".listener": ("Listener",),
+        ".listener": ("Listener", "fan_out"),
         ".shogi": (
             "BLACK", "WHITE", "Color", "DeclarationRule", "IllegalMoveError", "IllegalMoveInRecordError",
             "InvalidMoveError", "InvalidPackedError", "InvalidSfenError", "MateReason",

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fukayomi.loop.folder import RunFolder
+from fukayomi.loop.run import Run
 from fukayomi.loop.settings import (
     LoopError,
     build_settings,
@@ -127,7 +127,7 @@ def test_a_command_with_an_open_quote_is_named(tmp_path: Path) -> None:
         ({"targets": {"layer": "new"}}, "targets.layer: a learning run makes its layers itself"),
         ({"training": {"lr": "x"}}, "training.lr: Input should be a valid number"),
         ({"training": {"batch": 0}}, "training.batch: Input should be greater than or equal to 1, not 0"),
-        ({"network": {"blocks": 0}}, "network: blocks must be an integer from 1"),
+        ({"network": {"blocks": 0}}, "network.blocks: Input should be greater than or equal to 1, not 0"),
         ({"learner": {"supervised": ["a.hcpe"]}}, "learner: supervised and supervised_share belong together"),
         ({"learner": {"test": ["/nowhere/a.hcpe*0"]}}, "learner.test: /nowhere/a.hcpe*0: '0' is not a weight"),
         ({"reanalysis": {"share": 0}}, "reanalysis.share: Input should be greater than 0, not 0"),
@@ -200,9 +200,11 @@ def example(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 def test_a_run_can_begin_with_each_example(example: Path, tmp_path: Path) -> None:
     settings = build_settings(read_settings(example))
     (tmp_path / "run").mkdir()
-    folder = RunFolder(tmp_path / "run")
+    run = Run(settings, tmp_path / "run")
 
-    assert folder.begin(settings) == folder.saved_settings()
+    run.begin()
+
+    assert run.settings == run.folder.saved_settings()
 
 
 def test_the_examples_of_the_documentation_are_valid(example: Path, tmp_path: Path) -> None:

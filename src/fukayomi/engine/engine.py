@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,12 +17,14 @@ from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.network import Network
 from fukayomi.engine.search import Searcher, SearchResult
 from fukayomi.engine.settings import ANALYSIS_CANDIDATES, ANALYSIS_NODES, ANALYSIS_TIME_MS, UsiSettings
+from fukayomi.errors import InvalidValueError
 from fukayomi.listener import SILENT, Listener
 from fukayomi.shogi import Move, Position
 from fukayomi.shogi.formats import read_record
 from fukayomi.shogi.record import Record, RecordedMove
 from fukayomi.usi.client import SearchAnswer
 from fukayomi.usi.engine import check_limits
+from fukayomi.usi.options import declared_options, value_of
 from fukayomi.usi.text import BestMove, Go, Info
 
 if TYPE_CHECKING:
@@ -78,7 +80,7 @@ class Engine:
         self._lateness = Lateness()
         problem = self._choice.book.open(self.settings)
         if problem is not None:
-            raise ValueError(problem)
+            raise InvalidValueError(problem)
         self._searcher = Searcher(
             self.network.pool,
             self.settings.search_params(),
@@ -122,7 +124,7 @@ class Engine:
         check_limits(multipv, nodes=nodes, time_ms=time_ms)
         search_moves = () if moves is None else tuple(moves)
         if moves is not None and not search_moves:
-            raise ValueError("moves is empty: there is nothing to search")
+            raise InvalidValueError("moves is empty: there is nothing to search")
         compared = tuple(compare)
         control = self._control = self._new_control(Limits(nodes=nodes, time_ms=time_ms))
 
@@ -178,7 +180,7 @@ class Engine:
 
         record, engine = _record(game), str(self.network)
         if known is not None and not (known.engine == engine and known.is_of_game(record)):
-            raise ValueError("known is the analysis of another game, or by another network")
+            raise InvalidValueError("known is the analysis of another game, or by another network")
         limits = SearchLimits(nodes, time_ms, multipv)
         return analyse_record(
             record, self.search, first, last, engine=engine, limits=limits, known=known, listener=listener
@@ -189,10 +191,11 @@ class Engine:
     @property
     def identity(self) -> str:
         """The network and the options that differ from their defaults: what plays, in one line."""
+        usual = UsiSettings(model=self.settings.model)
         changed = (
-            f"{field.metadata['option'].name}={getattr(self.settings, field.name)}"
-            for field in fields(self.settings)
-            if field.name != "model" and getattr(self.settings, field.name) != field.default
+            f"{option.name}={value_of(self.settings, place)}"
+            for place, option in declared_options(self.settings)
+            if value_of(self.settings, place) != value_of(usual, place)
         )
         return " ".join((self.network.identity, *changed))
 

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from fukayomi.learning.labelling.settings import LabelError, LabelSettings
     from fukayomi.learning.layers import LayerError, LayerInfo
     from fukayomi.learning.listeners.json_lines import JsonLinesListener
-    from fukayomi.learning.listeners.listener import TrainingListener, TrainingListeners
+    from fukayomi.learning.listeners.listener import TrainingListener
     from fukayomi.learning.listeners.tensorboard import TensorBoardListener
     from fukayomi.learning.metrics import Metrics
     from fukayomi.learning.models import ModelFileError, export_network, load_model, load_network
@@ -89,7 +89,6 @@ __all__ = [
     "TensorBoardListener",
     "TrainingError",
     "TrainingListener",
-    "TrainingListeners",
     "TrainingResult",
     "TrainingSettings",
     "evaluate",
@@ -120,7 +119,7 @@ __getattr__, __dir__ = lazy(
         ".labelling.labelling": ("label_positions",),
         ".labelling.settings": ("LabelError", "LabelSettings"),
         ".layers": ("LayerError", "LayerInfo"),
-        ".listeners.listener": ("TrainingListener", "TrainingListeners"),
+        ".listeners.listener": ("TrainingListener",),
         ".metrics": ("Metrics",),
         ".models": ("ModelFileError", "export_network", "load_model", "load_network"),
         ".reanalysis.reanalysis": ("Reanalysis", "reanalyze"),

@@ -4,7 +4,6 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast, overload
 
@@ -13,6 +12,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save  # pyright: ignore[reportUnknownVariableType]
 from torch import Tensor
 
+from fukayomi.errors import InvalidValueError
 from fukayomi.files.atomic import replace_file
 from fukayomi.files.inputs import problem_of
 from fukayomi.nn.blocks import BLOCKS
@@ -27,13 +27,13 @@ AnyNetwork = PolicyValueNetwork | SparseNetwork
 """A network of any family."""
 
 
-class ParameterFileError(ValueError):
+class ParameterFileError(InvalidValueError):
     """A file does not hold a network's parameters, or is damaged."""
 
     __module__ = "fukayomi.nn"
 
 
-class ExportError(ValueError):
+class ExportError(InvalidValueError):
     """A network cannot be exported, or the exported file does not agree with it."""
 
     __module__ = "fukayomi.nn"
@@ -125,7 +125,7 @@ def parameter_shapes(config: AnyConfig) -> dict[str, tuple[int, ...]]:
             return {name: tuple(tensor.shape) for name, tensor in SparseNetwork(config).state_dict().items()}
     kinds = config.block_kinds()
     with torch.device("meta"):
-        small = PolicyValueNetwork(replace(config, blocks=1, large_kernel_interval=0, transformer_blocks=0))
+        small = PolicyValueNetwork(config.changed(blocks=1, large_kernel_interval=0, transformer_blocks=0))
         blocks = {kind: BLOCKS[kind](config).state_dict() for kind in set(kinds)}
     shapes = {
         name: tuple(tensor.shape) for name, tensor in small.state_dict().items() if not name.startswith("blocks.")

@@ -2,8 +2,6 @@
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fukayomi._native import FinishedGame as PoolGame
-from fukayomi._native import GameReason, SearchParams, SelfplayParams, SelfplayPlayer, SelfplayPool, decode_hcpe3
+from fukayomi._native import GameReason, SelfplayPlayer, SelfplayPool, decode_hcpe3
 from fukayomi.arena import MatchResult, MovePlayer, play_match
 from fukayomi.arena.game.choices import Tournament
 from fukayomi.arena.game.referee import PlayedGame
@@ -23,13 +21,12 @@ from fukayomi.engine.network import Network
 from fukayomi.engine.settings import UsiSettings
 from fukayomi.listener import SILENT, Listener
 from fukayomi.selfplay.pool_threads import PoolThreads, games_at_once, slots_of
+from fukayomi.selfplay.settings import PoolSettings
 from fukayomi.shogi import BLACK, Move, Position
-from fukayomi.shogi.record import Record, RecordedMove, Result, Termination, winner_is
+from fukayomi.shogi.record import Record, RecordedMove, Result, Termination, now, winner_is
 from fukayomi.usi.client import SearchAnswer
 from fukayomi.usi.text import Go
 
-MOST_PLIES = 512
-"""The longest games that a pool plays."""
 WAIT_S = 0.1
 """How late an interrupt may be noticed."""
 
@@ -39,31 +36,6 @@ _TERMINATIONS = {
     GameReason.DECLARATION: Termination.DECLARATION,
     GameReason.MAX_PLIES: Termination.MAX_PLIES,
 }
-
-
-@dataclass(frozen=True)
-class PoolSettings:
-    """How networks play each other in a pool: each move is the best of a search of its own, without chance."""
-
-    playouts: int
-    """Visits of the root's moves, for each move of a game; fewer where the best cannot be overtaken any more."""
-    max_plies: int = 256
-    """A game is a draw after this many plies, 1 to 512."""
-    parallel: int = 0
-    """Games at once at most; 0: enough to fill the batches."""
-    reproducible: bool = False
-    """Run full batches, whatever is in them: for networks whose answers depend on the size of a batch."""
-    search: SearchParams = field(default_factory=lambda: UsiSettings().search_params())
-    """Parameters of the trees; by default the engine's."""
-
-    def params(self) -> SelfplayParams:
-        """What the pool needs."""
-        params = SelfplayParams()
-        params.playouts, params.max_move = self.playouts, self.max_plies
-        params.early_stop, params.extension, params.reuse = True, 0.0, False
-        params.random, params.mate_depth = 0, 0
-        params.threshold = 1.0  # a network that is too sure of itself must not end a game
-        return params
 
 
 def play_networks(
@@ -109,9 +81,7 @@ def play_networks(
         EvaluatorError: A network failed.
         OSError: A file cannot be read or written, or another process plays this match.
     """
-    if not 1 <= max_plies <= MOST_PLIES:
-        raise ValueError(f"max_plies is {max_plies}; it must be from 1 to {MOST_PLIES}")
-    settings = PoolSettings(playouts, max_plies, parallel, reproducible)
+    settings = PoolSettings(playouts=playouts, max_plies=max_plies, parallel=parallel, reproducible=reproducible)
     return play_match(
         {name: _NetworkPlayer(network) for name, network in networks.items()},
         games=games,
@@ -185,7 +155,7 @@ class PoolWorkers:
     def _work(self, games: GameQueue, report: Callable[[WorkerReport], None]) -> None:
         shares = slots_of(self._networks[0])
         try:
-            pool = SelfplayPool(self._settings.params(), self._settings.search, self._parallel, shares=shares)
+            pool = SelfplayPool(self._settings.params(), UsiSettings().search_params(), self._parallel, shares=shares)
             threads = PoolThreads(pool, self._networks, reproducible=self._settings.reproducible)
             threads.start()
             try:
@@ -206,7 +176,7 @@ class PoolWorkers:
         """Begin games until there is no room, or none left; whether any is in play."""
         while len(self._games) < self._parallel and (game := games.take()) is not None:
             players = [SelfplayPlayer(self._numbers[name], teaches=False) for name in (game.black, game.white)]
-            self._games[game.number] = game, _now()
+            self._games[game.number] = game, now()
             pool.add(game.number, game.opening.position(), *players)
         return bool(self._games)
 
@@ -226,14 +196,10 @@ def _played(game: PoolGame, scheduled: ScheduledGame, began: str, event: str) ->
         black_name=scheduled.black,
         white_name=scheduled.white,
         start_time=began,
-        end_time=_now(),
+        end_time=now(),
         event=event,
         moves=moves,
         termination=_TERMINATIONS.get(game.reason, repetition),
         result=Result.DRAW if game.winner is None else winner_is(game.winner),
     )
     return PlayedGame(record)
-
-
-def _now() -> str:
-    return datetime.now().strftime("%Y/%m/%d %H:%M:%S")

@@ -1,6 +1,5 @@
 """The chunks of a worker in a folder: which games they have, which are missing, and writing the next ones."""
 
-import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from fukayomi import __version__, _native
+from fukayomi.files.inputs import file_sha256
 from fukayomi.selfplay.chunk import SUFFIX as CHUNK_SUFFIX
 from fukayomi.selfplay.chunk import (
     ChunkDetails,
@@ -287,8 +287,7 @@ def build() -> str:
     True
     """
     assert _native.__file__ is not None
-    with Path(_native.__file__).open("rb") as core:
-        return f"{__version__}+core.{hashlib.file_digest(core, 'sha256').hexdigest()[:12]}"
+    return f"{__version__}+core.{file_sha256(_native.__file__)[:12]}"
 
 
 def _opponents(games: list[GameSummary]) -> dict[str, tuple[int, int, int]]:

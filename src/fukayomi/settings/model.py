@@ -7,15 +7,17 @@ from typing import Any, ClassVar, Self, cast
 from pydantic import BaseModel, ConfigDict, ValidationError, ValidatorFunctionWrapHandler, field_validator
 from pydantic_core import PydanticCustomError
 
+from fukayomi.errors import InvalidValueError
 from fukayomi.settings.problems import problems
 
 
-class SettingsError(ValueError):
+class SettingsError(InvalidValueError):
     """Invalid settings. The message has a line for each problem, with the name of the setting."""
 
 
 class Settings(BaseModel):
-    """A table of settings: frozen, without unknown keys, and strict: a number is neither text nor a truth value.
+    """A table of settings: frozen, without unknown keys, and strict: a number is neither text nor a truth value,
+    and 64.0 is no integer.
 
     >>> class Search(Settings):
     ...     nodes: int = 800
@@ -64,6 +66,8 @@ class Settings(BaseModel):
             raise PydanticCustomError("truth", "Input should be true or false")
         if isinstance(value, str | bool) and isinstance(found, int | float) and not isinstance(found, bool):
             raise PydanticCustomError("number", "Input should be a number")
+        if isinstance(value, float) and isinstance(found, int):
+            raise PydanticCustomError("integer", "Input should be a whole number, without a decimal point")
         return found
 
 

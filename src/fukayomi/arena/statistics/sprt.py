@@ -27,13 +27,14 @@ from typing import Annotated, ClassVar, Self
 from pydantic import Field, model_validator
 
 from fukayomi.arena.statistics.intervals import check_counts
+from fukayomi.errors import InvalidValueError
 from fukayomi.settings import Settings
 
 LARGEST_ELO = {"logistic": 1000.0, "normalized": 200.0}
 """Limit of the hypotheses, by model. Beyond it the iterative solution may not converge."""
 
 
-class SprtError(ValueError):
+class SprtError(InvalidValueError):
     """Settings that do not describe a test."""
 
     __module__ = "fukayomi.arena"
@@ -74,14 +75,8 @@ class SprtStatus:
 Rate = Annotated[float, Field(gt=0, lt=0.5)]
 
 
-class SprtSettings(Settings):
-    """A test of two hypotheses.
-
-    Raises:
-        SprtError: The settings do not describe a test.
-    """
-
-    ERROR: ClassVar = SprtError
+class Hypotheses(Settings):
+    """Two hypotheses, and how often a test may decide for the wrong one."""
 
     elo0: float = 0.0
     """Advantage of the first player under H0."""
@@ -91,6 +86,17 @@ class SprtSettings(Settings):
     """Probability of accepting H1 when H0 is true."""
     beta: Rate = 0.05
     """Probability of accepting H0 when H1 is true."""
+
+
+class SprtSettings(Hypotheses):
+    """A test of two hypotheses.
+
+    Raises:
+        SprtError: The settings do not describe a test.
+    """
+
+    ERROR: ClassVar = SprtError
+
     model: SprtModel = SprtModel.NORMALIZED
     """Scale of `elo0` and `elo1`."""
 
@@ -99,9 +105,9 @@ class SprtSettings(Settings):
         largest = LARGEST_ELO[self.model]
         for name, elo in (("elo0", self.elo0), ("elo1", self.elo1)):
             if abs(elo) > largest:
-                raise ValueError(f"{name} must be within ±{largest:g} ({self.model.value} Elo), not {elo:g}")
+                raise InvalidValueError(f"{name} must be within ±{largest:g} ({self.model.value} Elo), not {elo:g}")
         if self.elo0 >= self.elo1:
-            raise ValueError(f"elo0 must be less than elo1, not {self.elo0:g} and {self.elo1:g}")
+            raise InvalidValueError(f"elo0 must be less than elo1, not {self.elo0:g} and {self.elo1:g}")
         return self
 
     @property

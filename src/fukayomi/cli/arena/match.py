@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fukayomi.arena.match.configuration import parse_fields
 from fukayomi.arena.match.settings import MatchSettings
 from fukayomi.cli.arena.match_options import (
-    SPRT_FIELDS,
     EngineOptions,
     GameOptions,
     RuleOptions,
     RunOptions,
+    Sprt,
     read_settings,
+    read_sprt,
 )
-from fukayomi.cli.common.errors import INTERRUPTED, USAGE, fail, user_errors
+from fukayomi.cli.common.errors import INTERRUPTED, USAGE, fail
 from fukayomi.cli.common.options import given_options, is_subcommand, options_of
 from fukayomi.cli.common.text import json_text
 from fukayomi.tabular import counted
@@ -44,14 +44,7 @@ class OutOptions:
 class TournamentOptions:
     """Which engines meet, and when the match stops."""
 
-    sprt: Annotated[
-        str | None,
-        typer.Option(
-            metavar="elo0=0,elo1=5",
-            help="Stop when this sequential test of two engines decides; also alpha=, beta=, "
-            "model= (normalized or logistic).",
-        ),
-    ] = None
+    sprt: Sprt = None
 
 
 def match(
@@ -80,12 +73,11 @@ def match(
     """
     if is_subcommand(context):
         return
-    with user_errors():
-        sprt = None if more.sprt is None else parse_fields(more.sprt, "elo1", SPRT_FIELDS)
-        settings = read_settings((engines, games, rules, run), **given_options(more, "sprt"), sprt=sprt)
-        if out.out is None:  # typer cannot require it of a command with sub-commands
-            fail("--out DIR is required", USAGE)
-        result = _run(settings, out.out, run.ray)
+    sprt = read_sprt(more.sprt)
+    settings = read_settings((engines, games, rules, run), **given_options(more, "sprt"), sprt=sprt)
+    if out.out is None:  # typer cannot require it of a command with sub-commands
+        fail("--out DIR is required", USAGE)
+    result = _run(settings, out.out, run.ray)
     report_result(result, as_json=run.as_json)
 
 

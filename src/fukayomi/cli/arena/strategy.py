@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 import typer
 
 from fukayomi.arena.strategy.kinds import NAMED_KINDS, SplitBy, StrategyKind
-from fukayomi.cli.common.errors import INTERRUPTED, fail, user_errors
+from fukayomi.cli.common.errors import INTERRUPTED, fail
 from fukayomi.cli.common.options import AsJson
-from fukayomi.cli.common.problems import ProblemList
 from fukayomi.cli.common.progress import Bar, progress_bar
+from fukayomi.listener import Notes
 
 if TYPE_CHECKING:
     from fukayomi.arena.strategy.definitions import Definition
@@ -96,17 +96,16 @@ def strategy(
 
     kinds = _kinds(table.kinds)
     _check_picture(files, table.by)
-    with user_errors():
-        known = load_definitions(table.definitions)
-        if other.show_list:
-            report.print_definitions(known, as_json=as_json)
-            return
-        if not sources:
-            raise typer.BadParameter("give games, or --list", param_hint="SOURCE")
-        try:
-            _classify(sources, known, kinds, table, files, each_game=other.game, as_json=as_json)
-        except KeyboardInterrupt:
-            fail("interrupted; nothing was written", INTERRUPTED)
+    known = load_definitions(table.definitions)
+    if other.show_list:
+        report.print_definitions(known, as_json=as_json)
+        return
+    if not sources:
+        raise typer.BadParameter("give games, or --list", param_hint="SOURCE")
+    try:
+        _classify(sources, known, kinds, table, files, each_game=other.game, as_json=as_json)
+    except KeyboardInterrupt:
+        fail("interrupted; nothing was written", INTERRUPTED)
 
 
 def _classify(
@@ -128,7 +127,7 @@ def _classify(
         listener = _Progress(bar)
         if each_game:
             games = classify_games(sources, matcher=matcher, listener=listener)
-            report.print_games(games, kinds, listener.problems, english=table.english, as_json=as_json)
+            report.print_games(games, kinds, listener.texts, english=table.english, as_json=as_json)
             return
         counts = count_strategies(
             sources, by=table.by, kinds=kinds, min_rating=table.min_rating, matcher=matcher, listener=listener
@@ -137,10 +136,10 @@ def _classify(
     if not tables:
         fail(f"no games left: {report.left_out(counts)}")
     report.write_files(counts, tables, files.csv, files.picture, files.draw or [], english=table.english)
-    report.print_result(counts, tables, listener.problems, english=table.english, as_json=as_json)
+    report.print_result(counts, tables, listener.texts, english=table.english, as_json=as_json)
 
 
-class _Progress(ProblemList):
+class _Progress(Notes):
     """Shows the number of games, and keeps the notes."""
 
     def __init__(self, bar: Bar) -> None:

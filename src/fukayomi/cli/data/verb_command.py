@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fukayomi.cli.common.errors import INTERRUPTED, fail, user_errors
+from fukayomi.cli.common.errors import INTERRUPTED, fail
 from fukayomi.cli.common.problems import print_copies, print_problems
 from fukayomi.cli.common.progress import StageBars
 from fukayomi.cli.common.text import json_text
@@ -27,9 +27,6 @@ InputFiles = Annotated[
 ]
 Out = Annotated[Path, typer.Option("--out", "-o", help="File to write, in the format of the inputs; CSA for records.")]
 Seed = Annotated[int, typer.Option(help="Random seed; the same seed gives identical output.")]
-Scratch = Annotated[
-    Path | None, typer.Option(help="Folder for the work, as large as the input.", show_default="beside --out")
-]
 SourceFormat = Annotated[
     DataFormat | None,
     typer.Option("--from", metavar="FORMAT", help="Format of the inputs: hcp hcpe hcpe2 hcpe3 psv records.",
@@ -56,12 +53,11 @@ def resumable(*columns: "ProgressColumn") -> "Generator[Listener]":
     Args:
         columns: Further columns of the bar.
     """
-    with user_errors():
-        try:
-            with StageBars(*columns) as listener:
-                yield listener
-        except KeyboardInterrupt:
-            fail("stopped; run the same command again to resume", INTERRUPTED)
+    try:
+        with StageBars(*columns) as listener:
+            yield listener
+    except KeyboardInterrupt:
+        fail("stopped; run the same command again to resume", INTERRUPTED)
 
 
 def print_json(summary: "Summary") -> None:

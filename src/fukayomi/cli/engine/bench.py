@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fukayomi._native import HashEvaluator, Search, SearchParams, UniformEvaluator
-from fukayomi.cli.common.errors import fail
 from fukayomi.cli.common.options import NETWORK_HELP, AsJson, is_subcommand
 from fukayomi.cli.common.text import json_text
 from fukayomi.shogi import START_SFEN, InvalidSfenError, Position
@@ -102,15 +101,11 @@ def measure_network(
 ) -> "NetworkSpeed":
     """Measure a network; None is the embedded one."""
     from fukayomi.cli.common.progress import StageBars
-    from fukayomi.engine.evaluators import EvaluatorError
     from fukayomi.engine.measuring.speed import measure_speed
     from fukayomi.engine.network import Network
 
-    try:
-        with Network(model, batch_size=batch) as network, StageBars() as listener:
-            return measure_speed(network, positions, nodes=nodes, listener=listener)
-    except (EvaluatorError, ValueError) as error:
-        fail(str(error))
+    with Network(model, batch_size=batch) as network, StageBars() as listener:
+        return measure_speed(network, positions, nodes=nodes, listener=listener)
 
 
 def print_network(speed: "NetworkSpeed") -> None:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fukayomi.cli.common.errors import fail
 from fukayomi.cli.common.options import NETWORK_HELP, AsJson
 from fukayomi.cli.common.text import json_text, printable
 
@@ -37,14 +36,10 @@ def doctor(options: DoctorOptions) -> None:
     fukayomi doctor network.onnx --json
     """
     from fukayomi.cli.common.progress import StageBars
-    from fukayomi.engine.evaluators import EvaluatorError
     from fukayomi.engine.measuring.doctor import diagnose
 
-    try:
-        with StageBars() as listener:
-            diagnosis = diagnose(options.network, listener=listener)
-    except EvaluatorError as error:
-        fail(str(error))
+    with StageBars() as listener:
+        diagnosis = diagnose(options.network, listener=listener)
     if options.as_json:
         typer.echo(json_text(diagnosis.as_dict()))
     else:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
-from fukayomi.cli.common.errors import exit_at_sigterm, fail
+from fukayomi.cli.common.errors import exit_at_sigterm
 from fukayomi.cli.common.options import AsJson, given_options, options_of, parse_time
 from fukayomi.cli.common.progress import rate_column
 from fukayomi.cli.data.verb_command import print_findings, print_json, resumable
@@ -147,7 +147,6 @@ def label(
 def _opened(options: EngineOptions) -> "Generator[UsiEngine | Network]":
     """The engine that the options name."""
     from fukayomi.cli.arena.match_options import split_option
-    from fukayomi.engine.evaluators import EvaluatorError
     from fukayomi.engine.network import Network
     from fukayomi.learning.labelling.settings import LabelError
     from fukayomi.usi.engine import UsiEngine
@@ -165,8 +164,5 @@ def _opened(options: EngineOptions) -> "Generator[UsiEngine | Network]":
         return
     if options.option or options.engine_dir:
         raise LabelError("--option and --engine-dir belong to --engine")
-    try:
-        with Network(options.network) as network:
-            yield network
-    except EvaluatorError as error:
-        fail(str(error))
+    with Network(options.network) as network:
+        yield network

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fukayomi.cli.common.errors import fail
 from fukayomi.cli.common.options import AsJson, given_options, options_of
 from fukayomi.cli.common.progress import rate_column
 from fukayomi.cli.common.text import json_text
@@ -83,18 +82,14 @@ def reanalyze(
     After a kill or Ctrl-C, run the same command again to resume. Layers that are there already are left alone, so the
     same command also makes those of new files.
     """
-    from fukayomi.engine.evaluators import EvaluatorError
     from fukayomi.engine.network import Network
     from fukayomi.learning.reanalysis.reanalysis import reanalyze as run
 
     with resumable(rate_column("positions")) as listener:
         settings = ReanalysisSettings(**given_options(search, "workers"), **given_options(selection))
         cache_mb = 0 if search.workers == 1 else CACHE_MB
-        try:
-            with Network(network, cache_mb=cache_mb) as loaded:
-                result = run(inputs, loaded, settings, layer=output.layer, workers=search.workers, listener=listener)
-        except EvaluatorError as error:
-            fail(str(error))
+        with Network(network, cache_mb=cache_mb) as loaded:
+            result = run(inputs, loaded, settings, layer=output.layer, workers=search.workers, listener=listener)
     _print(result, as_json=output.as_json)
 
 

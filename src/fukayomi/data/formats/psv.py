@@ -13,8 +13,6 @@ Positions and moves are coded differently from hcpe. A row without a move teache
 evaluated positions.
 """
 
-from pathlib import Path
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -23,7 +21,8 @@ from fukayomi.data.formats.format import RowFormat
 from fukayomi.data.formats.hcp import white_to_move
 from fukayomi.data.formats.hcpe import HCPE, RESULT_BITS, Rows
 from fukayomi.data.formats.kinds import DataFormat
-from fukayomi.data.formats.rows import DataFileError, map_rows
+from fukayomi.data.formats.rows import DataFileError
+from fukayomi.errors import InvalidValueError
 from fukayomi.shogi import Move, Position, ShogiError
 
 PSV = np.dtype(
@@ -47,16 +46,6 @@ FORMAT = RowFormat(
 )  # fmt: skip
 
 
-def read_psv(path: Path | str) -> NDArray[np.void]:
-    """Map the rows of a file into memory, read-only: PSV [N]. Only the size of the file is checked.
-
-    Raises:
-        DataFileError: The file ends inside a row.
-        OSError: The file cannot be read.
-    """
-    return map_rows(path, PSV)
-
-
 def psv_record(sfen: str, move: str | None, score_cp: int, ply: int, result: int) -> NDArray[np.void]:
     """Make one row, PSV [1].
 
@@ -77,7 +66,7 @@ def psv_record(sfen: str, move: str | None, score_cp: int, ply: int, result: int
         ("score", score_cp, -32768, 32767), ("ply", ply, 0, 65535), ("result", result, -1, 1),
     ):  # fmt: skip
         if not low <= number <= high:
-            raise ValueError(f"{name} {number} is not within {low} to {high}")
+            raise InvalidValueError(f"{name} {number} is not within {low} to {high}")
     record = np.zeros(1, PSV)
     record["sfen"][0] = np.frombuffer(_native.encode_psfen(position), np.uint8)
     record["score"] = score_cp

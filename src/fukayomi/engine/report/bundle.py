@@ -6,6 +6,7 @@ forms of import and export are those that the modules of the page have, each at 
 
 import re
 from pathlib import Path
+from fukayomi.errors import InvalidValueError
 
 _IMPORT = re.compile(r'^import (?:(\{[^}]*\}) from )?"(\.[^"]+)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|class|const) (\w+))", re.MULTILINE)
@@ -25,7 +26,7 @@ def bundle(entry: Path) -> str:
     _add(entry.resolve(), functions)
     script = '"use strict";\n(() => {\n' + "".join(functions.values()) + "})();\n"
     if found := _UNSAFE.search(script):
-        raise ValueError(f"{entry}: {found[0]} ends the script in a page")
+        raise InvalidValueError(f"{entry}: {found[0]} ends the script in a page")
     return script
 
 
@@ -51,7 +52,7 @@ def _add(module: Path, functions: dict[Path, str]) -> None:
     text = _IMPORT.sub(take, module.read_text(encoding="utf-8"))
     text = _EXPORTED.sub(give_all, _EXPORT.sub(give, text))
     if found := _UNKNOWN.search(text):
-        raise ValueError(f"{module}: unknown form: {found[0]}")
+        raise InvalidValueError(f"{module}: unknown form: {found[0]}")
     functions[module] = ""
     functions[module] = (
         f"const {_name(module, functions)} = (() => {{\n{text}\nreturn {{{', '.join(exported)}}};\n}})();\n"

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from fukayomi.engine.analysis.game_analysis import GameAnalysis, SearchLimits, SideSummary
 from fukayomi.engine.report.embedding import embedded
-from fukayomi.engine.report.page_graph import PageGraph
 from fukayomi.engine.report.rendering import render
 from fukayomi.engine.report.replay import marks_of, replay
+from fukayomi.engine.report.shapes import GraphShapes
 from fukayomi.engine.report.words import Words, ending, search_limits, verdict
 from fukayomi.shogi import BLACK, WHITE
 from fukayomi.shogi.svg import piece_symbols
@@ -49,7 +49,7 @@ def analysis_page(analysis: GameAnalysis) -> str:
         turning_point=analysis.turning_point(),
         marks_of=marks_of,
         verdict_of=verdict,
-        graph=PageGraph.from_analysis(analysis) if analysis.positions else None,
+        graph=GraphShapes.from_analysis(analysis) if analysis.positions else None,
         replay=replay(analysis),
         document=embedded(analysis),
         pieces=Markup(piece_symbols()),

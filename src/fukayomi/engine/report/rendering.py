@@ -8,10 +8,14 @@ is in `web/shared` the page of a server (`fukayomi.web`) has, too.
 import base64
 import hashlib
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fukayomi.engine.report.bundle import bundle
 from fukayomi.engine.report.graph import COLORS
 from fukayomi.engine.report.words import evaluation, lost, percent
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 FOLDER = Path(__file__).parent / "web"
 
@@ -28,18 +32,8 @@ def render(
         images: What images the content security policy allows.
         values: What the template knows.
     """
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
-    environment = Environment(
-        loader=FileSystemLoader([folder, FOLDER]),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "separators": (",", ":")}
-    environment.filters.update(percent=percent, lost=lost, evaluation=evaluation)
     colors = "".join(f"--{name}:{value};" for name, value in COLORS.items())
     styles = _read("base.css"), _read("shared/style/drawing.css"), _read(f"{page}.css", folder)
     style = f":root{{{colors}}}\n" + "".join(styles)
@@ -48,8 +42,24 @@ def render(
         "default-src 'none'; base-uri 'none'; form-action 'none'; "
         f"img-src {images}; style-src '{_hash(style)}'; script-src '{_hash(code)}'"
     )
-    template = environment.get_template(f"{page}.html")
+    template = environment(folder).get_template(f"{page}.html")
     return template.render(style=Markup(style), script=Markup(code), policy=policy, **values)
+
+
+def environment(folder: Path = FOLDER) -> "Environment":
+    """The templates of a folder and of all pages. What is not `Markup` is escaped."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    found = Environment(
+        loader=FileSystemLoader([folder, FOLDER]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    found.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "separators": (",", ":")}
+    found.filters.update(percent=percent, lost=lost, evaluation=evaluation)
+    return found
 
 
 def _read(name: str, folder: Path = FOLDER) -> str:

@@ -16,13 +16,13 @@ temperature = 1.0
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self, cast
 
 from pydantic import BeforeValidator, PlainValidator, field_serializer, model_validator
 
 from fukayomi.engine.settings import is_network_name
+from fukayomi.errors import InvalidValueError
 from fukayomi.learning.data.dataset import Dataset
 from fukayomi.learning.settings import (
     PRESET_TARGETS,
@@ -42,7 +42,7 @@ WEIGHTS = (1e-6, 1e6)
 """Smallest and largest weight of a file."""
 NETWORK_FILES = ("initial", "teacher")
 """Settings of a run that are files of networks."""
-FAMILIES: dict[str, type[Any]] = {"residual": NetworkConfig, FAMILY: SparseConfig}
+FAMILIES: dict[str, type[AnyConfig]] = {"residual": NetworkConfig, FAMILY: SparseConfig}
 """Shapes of networks by family, the key `family` of a table."""
 
 
@@ -55,17 +55,14 @@ def _network(table: Any) -> AnyConfig:
     if not isinstance(table, Mapping):
         if isinstance(table, NetworkConfig | SparseConfig):
             return table
-        raise ValueError("this is a table: [network]")
+        raise InvalidValueError("this is a table: [network]")
     given = dict(cast("Mapping[str, Any]", table))
     family = given.pop("family", "residual")
     if family not in FAMILIES:
-        raise ValueError(f"family {family!r} is not one of {', '.join(FAMILIES)}")
-    known = [field.name for field in fields(FAMILIES[family])]
-    if odd := [name for name in given if name not in known]:
-        raise ValueError(f"{odd[0]}: {unknown(odd[0], known)}")
-    if isinstance(heads := given.get("heads"), list):
-        given["heads"] = tuple(cast("list[Any]", heads))
-    return FAMILIES[family](**given)
+        raise InvalidValueError(f"family {family!r} is not one of {', '.join(FAMILIES)}")
+    if odd := [name for name in given if name not in FAMILIES[family].model_fields]:
+        raise InvalidValueError(f"{odd[0]}: {unknown(odd[0], list(FAMILIES[family].model_fields))}")
+    return FAMILIES[family].model_validate(given)
 
 
 class LearningSettings(Settings):
@@ -131,7 +128,7 @@ class RunConfiguration(LearningSettings):
     @model_validator(mode="after")
     def _has_files(self) -> Self:
         if not self.train:
-            raise ValueError("no training files are given")
+            raise InvalidValueError("no training files are given")
         return self
 
     def open(self, files: Sequence[str], listener: Listener = SILENT, *, as_test: bool = False) -> Dataset:

@@ -20,13 +20,15 @@ import time
 import uuid
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 from typing import Any, Protocol, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
+from fukayomi.errors import FukayomiError
 from fukayomi.files.atomic import replace_file
 from fukayomi.listener import SILENT, Listener
-from fukayomi.loop.settings import LoopError
+from fukayomi.loop.settings import FleetSettings, LoopError
 
 OBJECT_STORES = frozenset({"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "adl", "oss", "tos", "memory"})
 """Protocols whose files appear when they are complete. Elsewhere a file is written beside its name and moved."""
@@ -35,7 +37,7 @@ LONGEST_DELAY_S = 60.0
 _Result = TypeVar("_Result")
 
 
-class StoreError(OSError):
+class StoreError(FukayomiError, OSError):
     """The store could not do what was asked. The message names it and says why; another attempt may succeed."""
 
 
@@ -92,6 +94,17 @@ class Store(Protocol):
             StoreError: They cannot be listed.
         """
         ...
+
+
+def check_fleet(fleet: FleetSettings) -> None:
+    """See that what a fleet needs besides the cluster is installed.
+
+    Raises:
+        LoopError: It is not.
+    """
+    for module in ("ray", "fsspec") if "://" in (fleet.store or "") else ("ray",):
+        if find_spec(module) is None:
+            raise LoopError(f"the table [fleet] needs {module}: pip install '.[fleet]' in a checkout of fukayomi")
 
 
 def open_store(url: str | Path) -> Store:

@@ -11,7 +11,7 @@ from typing import Any, cast
 from fukayomi.arena.ratings.rating import PlayerRating, Ratings
 from fukayomi.arena.statistics.intervals import win_rate
 from fukayomi.files.inputs import read_input
-from fukayomi.listener import Listener
+from fukayomi.listener import Notes
 from fukayomi.loop.families import precision_of
 from fukayomi.loop.folder import RunFolder
 from fukayomi.loop.ingest.manifest import Manifest
@@ -181,7 +181,7 @@ def read_status(path: Path | str, rate: Callable[[RunFolder], Ratings | None] | 
     settings = folder.saved_settings()
     journal = Journal(folder.path)
     times = _times(folder.path)
-    notes = _Notes()
+    notes = Notes()
     ratings = rate(folder) if rate else rate_networks(folder, notes)
     manifest = Manifest(folder.path)
     players = ratings.players if ratings else ()
@@ -210,18 +210,8 @@ def read_status(path: Path | str, rate: Callable[[RunFolder], Ratings | None] | 
         flags=tuple(WorkerFlag(entry.generation, flag) for entry in journal.all(Ingested) for flag in entry.flags),
         excluded=manifest.excluded,
         excluded_chunks=manifest.excluded_chunks,
-        notes=tuple(notes.texts),
+        notes=tuple(dict.fromkeys(notes.texts)),
     )
-
-
-class _Notes(Listener):
-    """Keeps what it is told, each text once."""
-
-    def __init__(self) -> None:
-        self.texts: dict[str, None] = {}
-
-    def note(self, text: str) -> None:
-        self.texts[text] = None
 
 
 def _league(journal: Journal) -> Iterator[LeagueRow]:
