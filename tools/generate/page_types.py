@@ -614,9 +614,9 @@ class GamePage(TypedDict):
 
 
 ANSWERS = (
-    ServerState, Facts, GameRecord, OpenedGames, Score, AnalysisDocument, JobMessage, JobDocument, ReportMessage, EndMessage, StateMessage,
-    PlayMessage, PlayHint, Measured, WorthAnswer, RunList, DamagedDocument, TrainingDocument, LearningDocument,
-    SelfplayDocument, EloRange, MatchDocument, GamePage,
+    ServerState, Facts, GameRecord, OpenedGames, Score, AnalysisDocument, JobMessage, JobDocument, ReportMessage,
+    EndMessage, StateMessage, PlayMessage, PlayHint, Measured, WorthAnswer, RunList, DamagedDocument, TrainingDocument,
+    LearningDocument, SelfplayDocument, EloRange, MatchDocument, GamePage,
 )  # fmt: skip
 
 

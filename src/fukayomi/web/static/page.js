@@ -1,7 +1,6 @@
 // The page as a whole: the context that its parts share, and the shell around the tabs.
 import {html, nothing} from "./vendor/lit-html.js";
 import {keyList, keyPressed} from "./actions.js";
-import {api} from "./api.js";
 import {FactBook} from "./board/facts.js";
 import {BoardView} from "./board/view.js";
 import {chooseLanguage, preferredLanguage, translate} from "./language.js";
@@ -38,7 +37,6 @@ export class Page {
     this.state = state;
     this.socket = socket;
     this.draw = draw;
-    this.api = api;
     this.language = preferredLanguage();
     this.game = new Game(() => this.positionChanged());
     this.facts = new FactBook((id, facts) => this.factsArrived(id, facts), error => this.notify(error.message));

@@ -273,10 +273,17 @@ export class BoardView {
     this.host.update();
   }
 
+  /** @param {Event} event */
+  dropChoice(event) {
+    event.stopPropagation();
+    this.clear();
+    this.host.update();
+  }
+
   choiceOf() {
     const {t} = this.host, {position, flip = false} = this.host.drawing();
     return html`<div class="choice" role="group" aria-label=${t("board.promote?")} @click=${event => event.stopPropagation()}
-      @keydown=${event => event.key === "Escape" && (this.clear(), event.stopPropagation(), this.host.update())}>
+      @keydown=${event => event.key === "Escape" && this.dropChoice(event)}>
       ${this.choice.map(usi => {
         const piece = position.squares.get(usi.slice(0, 2)) ?? "P", promoted = usi.endsWith("+");
         const face = promoted ? `+${piece}` : piece;

@@ -7,7 +7,7 @@ import {remember, setting} from "../settings.js";
 /** The client waits so long while a key repeats (ms). */
 const PAUSE_MS = 120;
 /** Lines asked for; fewer are shown. They cost the search nothing. */
-export const ASKED_LINES = 10;
+const ASKED_LINES = 10;
 /** Positions whose results are kept. */
 const KEPT = 1000;
 /** Arrows: at most so many, of moves that lose at most so much against the best. */
@@ -36,7 +36,6 @@ export class LiveAnalysis {
     /** Id of the newest request; reports of others are dropped. */
     this.id = -1;
     this.askedKey = "";
-    this.lastReport = 0;
     /** @type {Map<string, ReportMessage>} */
     this.results = new Map();
     this.timer = 0;

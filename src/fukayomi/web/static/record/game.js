@@ -9,7 +9,7 @@ function makeNode(id, parent, usi) {
 }
 
 /** A record without moves. @param {string} [start] @param {[string, string]} [names] @returns {GameRecord} */
-export function emptyRecord(start = START, names = ["", ""]) {
+function emptyRecord(start = START, names = ["", ""]) {
   return {name: "", names, header: {}, start, nodes: [makeNode(0, null, null)], comment: "", ...endOf({}), main: [0]};
 }
 
@@ -226,6 +226,11 @@ export class Game {
     this.link(node);
     this.go(node.id);
     return node;
+  }
+
+  /** Make legal moves, one after the other. @param {string[]} moves */
+  playAll(moves) {
+    for (const usi of moves) this.play(usi);
   }
 
   /** Remove a node with all that follows; the board goes to what is before it. @param {number} id */

@@ -57,7 +57,7 @@ export function followTheme() {
 }
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", followTheme);
 
-export class Chart {
+class Chart {
   /** @param {string} title */
   constructor(title) {
     this.node = document.createElement("figure");
@@ -233,8 +233,8 @@ export class ChartSet {
 
   /** The element of a chart. @param {string} name @param {string} title @param {Line[]} lines @param {View} view */
   show(name, title, lines, view) {
-    let chart = this.charts.get(name);
-    if (!chart) this.charts.set(name, chart = new Chart(title));
+    const chart = this.charts.get(name) ?? new Chart(title);
+    this.charts.set(name, chart);
     chart.retitle(title);
     chart.node.dataset.chart = name;
     chart.show(lines, view);

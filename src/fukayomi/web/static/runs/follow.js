@@ -1,5 +1,5 @@
 // Follows documents of the server: asks again now and then, only while the reader can see them, and gets nothing twice.
-import {messageOf} from "../api.js";
+import {api, messageOf} from "../api.js";
 /** @import {Page} from "../page.js" */
 
 const INTERVAL_MS = 2000;
@@ -60,7 +60,7 @@ export class Follower {
       try {
         const known = this.version ? `${path.includes("?") ? "&" : "?"}known=${this.version}` : "";
         /** @type {D & {same?: boolean}} */
-        const found = await this.page.api.get(path + known);
+        const found = await api.get(path + known);
         if (round !== this.round) return;
         this.error = "";
         if (!found.same) {

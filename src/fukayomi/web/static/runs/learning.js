@@ -74,8 +74,8 @@ function ratingLines(t, rated, kept, anchors) {
   if (failed.length) lines.push(of(t("learn.notKept"), failed, 9, "points"));
   const generations = rated.map(row => row.generation);
   if (generations.length) {
-    const [first, last] = [Math.min(...generations), Math.max(...generations)];
-    anchors.forEach((player, index) => lines.push({label: player.name, color: 1 + index % 8, style: "points", x: first === last ? [first] : [first, last], y: first === last ? [player.rating] : [player.rating, player.rating]}));
+    const x = [...new Set([Math.min(...generations), Math.max(...generations)])];
+    for (const [index, {name, rating}] of anchors.entries()) lines.push({label: name, color: 1 + index % 8, style: "points", x, y: x.map(() => rating)});
   }
   return lines;
 }

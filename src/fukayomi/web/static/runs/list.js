@@ -30,6 +30,6 @@ export class RunList {
 
   /** What there is of some kinds; null until the server has answered. @param {string[]} kinds */
   shown(kinds) {
-    return this.known && this.known.filter(each => kinds.includes(each.kind));
+    return this.known?.filter(each => kinds.includes(each.kind)) ?? null;
   }
 }

@@ -81,13 +81,11 @@ export class TrainingRuns {
     }
     for (const id of this.chosen) {
       if (id === null) continue;
-      let follower = this.followers.get(id);
-      if (!follower) {
-        this.followers.set(id, follower = new Follower(this.page, document => {
-          this.documents.set(id, document);
-          this.page.update();
-        }));
-      }
+      const follower = this.followers.get(id) ?? new Follower(this.page, document => {
+        this.documents.set(id, document);
+        this.page.update();
+      });
+      this.followers.set(id, follower);
       follower.follow(`api/runs/${id}${this.query()}`);
       if (this.isActive) follower.start();
     }

@@ -116,7 +116,7 @@ export class AnalyseTab extends Tab {
         ${this.hands(position)}
         <div class="row">${steps.map(([action, to]) => html`<button type="button" data-trial=${action}
           aria-label=${`${t("live.pv")}: ${t(`keys.${action}`)}`} @click=${() => this.show(rank, Math.max(0, Math.min(moves.length, to)))}>${icon(action)}</button>`)}</div>
-        <div class="row"><button type="button" data-action="adopt" @click=${() => moves.slice(0, step).forEach(usi => page.game.play(usi))}>${t("live.adopt")}</button>
+        <div class="row"><button type="button" data-action="adopt" @click=${() => game.playAll(moves.slice(0, step))}>${t("live.adopt")}</button>
           <button type="button" data-action="close-trial" @click=${() => {
             this.trial = null;
             page.update();

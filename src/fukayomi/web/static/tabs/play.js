@@ -1,5 +1,6 @@
 // Play against the engine.
 import {html, nothing} from "../vendor/lit-html.js";
+import {api} from "../api.js";
 import {verdictArrows} from "../board/drawing.js";
 import {PlayedGame} from "../play/game.js";
 import {remember, setting} from "../settings.js";
@@ -50,7 +51,7 @@ export class PlayTab extends Tab {
     await this.game.resume();
     if (this.measured !== null) return;
     /** @type {{measured: Measured[]}} */
-    const {measured} = await this.page.api.get("api/strength");
+    const {measured} = await api.get("api/strength");
     this.measured = measured;
     this.page.update();
   }

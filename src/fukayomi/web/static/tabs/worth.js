@@ -1,6 +1,6 @@
 // What each piece of the position on the board is worth: the tinted board, a table, combinations.
 import {html, nothing} from "../vendor/lit-html.js";
-import {messageOf} from "../api.js";
+import {api, messageOf} from "../api.js";
 import {remember, setting} from "../settings.js";
 import {Tab} from "./tab.js";
 /** @import {WorthAnswer, WorthPiece, WorthPosition, WorthQuestion} from "documents" */
@@ -71,7 +71,7 @@ export class WorthTab extends Tab {
     this.asked = text;
     try {
       /** @type {WorthAnswer} */
-      const answer = await page.api.post("api/worth", question);
+      const answer = await api.post("api/worth", question);
       if (text !== this.asked) return;
       [this.found, this.problem] = [answer, ""];
     } catch (error) {

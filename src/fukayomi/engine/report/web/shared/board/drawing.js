@@ -3,7 +3,7 @@ import {html, nothing, svg} from "../vendor/lit-html.js";
 import {IN_HAND, isMove, placeOf, sideOf, squareAt} from "../position.js";
 /** @import {Position, Side} from "../position.js" */
 
-export const CELL_W = 35, CELL_H = 37;
+const CELL_W = 35, CELL_H = 37;
 const LEFT = 2, TOP = 18, RIGHT = 18, BOTTOM = 2;
 export const WIDTH = LEFT + 9 * CELL_W + RIGHT, HEIGHT = TOP + 9 * CELL_H + BOTTOM;
 /** @type {Record<string, string>} */
