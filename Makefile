@@ -18,11 +18,12 @@ endif
 
 PACKAGE := $(shell find src native -type f -not -path '*/__pycache__/*' -not -name '*.so' -not -path 'native/tests/*') \
   CMakeLists.txt pyproject.toml
+CPP = $(shell find native -name '*.[ch]pp')
 SANITIZED := build/sanitize
 SHORT := tests/shogi tests/book tests/files tests/arena/statistics tests/data/formats tests/native/encode tests/test_package.py
 TSC := $(VENV)/javascript/node_modules/typescript/bin/tsc
 
-.PHONY: help demo install check test lint types javascript imports stubs stub-check sanitize size soak bench wheel clean
+.PHONY: help demo install check test lint format types javascript imports stubs stub-check sanitize size soak bench wheel clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -64,9 +65,14 @@ check: lint imports types  ## lint, imports, types and the short tests: two minu
 test: $(VENV)/.extras $(VENV)/.installed  ## every test but the soak ones (PYTEST_ARGS adds arguments)
 	$(BIN)/python -m pytest -n 2 --dist worksteal $(PYTEST_ARGS)
 
-lint: $(VENV)/.lint  ## ruff: rules and formatting
+lint: $(VENV)/.lint  ## rules of ruff, formatting of Python and C++
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check -q
+	$(BIN)/clang-format --dry-run --Werror $(CPP)
+
+format: $(VENV)/.lint  ## format Python and C++
+	$(BIN)/ruff format -q
+	$(BIN)/clang-format -i $(CPP)
 
 types: $(VENV)/.extras $(VENV)/.installed  ## basedpyright
 	$(BIN)/basedpyright --pythonpath $(BIN)/python

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <initializer_list>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,8 +25,7 @@ std::size_t common_rows(const First& first, const Others&... others) {
     const std::size_t n = first.shape(0);
     const auto check = [n](std::size_t rows) {
         if (rows != n)
-            throw nb::value_error(("the arrays differ in their number of rows: " + std::to_string(n) + " and " +
-                                   std::to_string(rows)).c_str());
+            throw std::invalid_argument("the arrays differ in their number of rows: " + std::to_string(n) + " and " + std::to_string(rows));
     };
     (check(others.shape(0)), ...);
     return n;
@@ -42,8 +42,7 @@ nb::ndarray<T, nb::numpy, nb::shape<-1, COLUMNS...>> owned_array(std::vector<T>&
 
 // A new array that owns a copy of the values.
 template <class T, class Shape>
-nb::ndarray<T, nb::numpy, Shape> new_array(const T* values, std::size_t count,
-                                           std::initializer_list<std::size_t> shape) {
+nb::ndarray<T, nb::numpy, Shape> new_array(const T* values, std::size_t count, std::initializer_list<std::size_t> shape) {
     auto copy = std::make_unique<T[]>(count);
     if (count > 0) std::memcpy(copy.get(), values, count * sizeof(T));
     nb::capsule owner(copy.get(), [](void* p) noexcept { delete[] static_cast<T*>(p); });

@@ -14,8 +14,8 @@
 #include "arrays.hpp"
 #include "bindings.hpp"
 #include "codec/book_key.hpp"
-#include "codec/hcp.hpp"
 #include "codec/endings.hpp"
+#include "codec/hcp.hpp"
 #include "codec/hcpe3.hpp"
 #include "codec/records.hpp"
 #include "codec/selfplay_rules.hpp"
@@ -40,8 +40,7 @@ nb::bytes psfen_of(const Position& position) {
 }
 
 Position position_from_psfen(const nb::bytes& psfen) {
-    if (psfen.size() != HCP_BYTES)
-        throw ParseError(ParseError::Kind::PACKED, "a psfen has 32 bytes, not " + std::to_string(psfen.size()));
+    if (psfen.size() != HCP_BYTES) throw ParseError(ParseError::Kind::PACKED, "a psfen has 32 bytes, not " + std::to_string(psfen.size()));
     return Position(decode_psfen(HcpView(static_cast<const std::uint8_t*>(psfen.data()), HCP_BYTES)));
 }
 
@@ -73,35 +72,34 @@ void bind_records(nb::module_& m) {
     m.def("position_from_psfen", &position_from_psfen, "psfen"_a,
           "Unpack a packed sfen; the ply is 1.\n\n"
           "Raises:\n    InvalidPackedError: The bytes are not a position.");
-    m.def("book_key", [](const Position& position) { return book_key(position.board()); }, "position"_a,
-          "The position's key in Apery's opening book (book.bin).");
-    m.def("hcps_to_psfens", &convert_rows<hcps_to_psfens, PackedRows, Rows<std::uint8_t, HCP_BYTES>>,
-          "hcps"_a.noconvert(), "psfens"_a.noconvert(),
+    m.def(
+        "book_key", [](const Position& position) { return book_key(position.board()); }, "position"_a,
+        "The position's key in Apery's opening book (book.bin).");
+    m.def("hcps_to_psfens", &convert_rows<hcps_to_psfens, PackedRows, Rows<std::uint8_t, HCP_BYTES>>, "hcps"_a.noconvert(),
+          "psfens"_a.noconvert(),
           "Convert positions from hcp to packed sfen.\n\n"
           "Args:\n    hcps: uint8 [N, 32].\n    psfens: uint8 [N, 32], written.\n\n"
           "Raises:\n    InvalidPackedError: A record is not a position; the message names its index.");
-    m.def("psfens_to_hcps", &convert_rows<psfens_to_hcps, PackedRows, Rows<std::uint8_t, HCP_BYTES>>,
-          "psfens"_a.noconvert(), "hcps"_a.noconvert(),
+    m.def("psfens_to_hcps", &convert_rows<psfens_to_hcps, PackedRows, Rows<std::uint8_t, HCP_BYTES>>, "psfens"_a.noconvert(),
+          "hcps"_a.noconvert(),
           "Convert positions from packed sfen to hcp.\n\n"
           "Args:\n    psfens: uint8 [N, 32].\n    hcps: uint8 [N, 32], written.\n\n"
           "Raises:\n    InvalidPackedError: A record is not a position; the message names its index.");
-    m.def("moves_to_psv", &convert_rows<moves_to_psv, Rows<const std::uint16_t>, Rows<std::uint16_t>>,
-          "moves"_a.noconvert(), "psv_moves"_a.noconvert(),
+    m.def("moves_to_psv", &convert_rows<moves_to_psv, Rows<const std::uint16_t>, Rows<std::uint16_t>>, "moves"_a.noconvert(),
+          "psv_moves"_a.noconvert(),
           "Convert moves from hcpe to psv.\n\n"
           "Args:\n    moves: uint16 [N], as `Move.raw`; 0, no move, stays 0.\n    psv_moves: uint16 [N], written.\n\n"
           "Raises:\n    InvalidMoveError: An entry is not a move; the message names its index.");
-    m.def("moves_from_psv", &convert_rows<moves_from_psv, Rows<const std::uint16_t>, Rows<std::uint16_t>>,
-          "psv_moves"_a.noconvert(), "moves"_a.noconvert(),
+    m.def("moves_from_psv", &convert_rows<moves_from_psv, Rows<const std::uint16_t>, Rows<std::uint16_t>>, "psv_moves"_a.noconvert(),
+          "moves"_a.noconvert(),
           "Convert moves from psv to hcpe.\n\n"
           "Args:\n    psv_moves: uint16 [N]; 0, no move, stays 0.\n    moves: uint16 [N], written.\n\n"
           "Raises:\n    InvalidMoveError: An entry is not a move; the message names its index.");
-    m.def("book_keys", &convert_rows<book_keys_of, PackedRows, Rows<std::uint64_t>>, "hcps"_a.noconvert(),
-          "keys"_a.noconvert(),
+    m.def("book_keys", &convert_rows<book_keys_of, PackedRows, Rows<std::uint64_t>>, "hcps"_a.noconvert(), "keys"_a.noconvert(),
           "Compute the keys of positions in Apery's opening book.\n\n"
           "Args:\n    hcps: uint8 [N, 32].\n    keys: uint64 [N], written.\n\n"
           "Raises:\n    InvalidPackedError: A record is not a position; the message names its index.");
-    m.def("find_bad_records", &bad_records, "packed"_a.noconvert(), "moves"_a.noconvert().none(), nb::kw_only(),
-          "psv"_a = false,
+    m.def("find_bad_records", &bad_records, "packed"_a.noconvert(), "moves"_a.noconvert().none(), nb::kw_only(), "psv"_a = false,
           "Find records with an impossible position or an illegal move; return the index and the reason of each.\n\n"
           "Args:\n    packed: uint8 [N, 32].\n    moves: uint16 [N]; None to check only the positions. In psv 0 is no move, and not bad.\n"
           "    psv: Whether positions and moves are in psv's encoding instead of hcp and `Move.raw`.");
@@ -120,8 +118,10 @@ PackedColumn packed_column(const std::vector<Hcp>& values) {
 template <auto MEMBER>
 auto column_of(const DecodedGames& decoded) {
     const auto& values = decoded.games.*MEMBER;
-    if constexpr (std::is_same_v<decltype(values), const std::vector<Hcp>&>) return packed_column(values);
-    else return column(values);
+    if constexpr (std::is_same_v<decltype(values), const std::vector<Hcp>&>)
+        return packed_column(values);
+    else
+        return column(values);
 }
 
 DecodedGames decoded_games(const Rows<const std::uint8_t>& data, bool last, bool searching) {
@@ -129,11 +129,10 @@ DecodedGames decoded_games(const Rows<const std::uint8_t>& data, bool last, bool
     return decode_hcpe3({data.data(), data.shape(0)}, last, searching);
 }
 
-nb::bytes encoded_games(const PackedRows& starts, const Rows<const std::uint8_t>& results,
-                        const Rows<const std::uint8_t>& opponents, const Rows<const std::uint64_t>& plies,
-                        const Rows<const std::uint16_t>& moves, const Rows<const std::int16_t>& evals,
-                        const Rows<const std::uint64_t>& candidates, const Rows<const std::uint16_t>& candidate_moves,
-                        const Rows<const std::uint16_t>& candidate_visits) {
+nb::bytes encoded_games(const PackedRows& starts, const Rows<const std::uint8_t>& results, const Rows<const std::uint8_t>& opponents,
+                        const Rows<const std::uint64_t>& plies, const Rows<const std::uint16_t>& moves,
+                        const Rows<const std::int16_t>& evals, const Rows<const std::uint64_t>& candidates,
+                        const Rows<const std::uint16_t>& candidate_moves, const Rows<const std::uint16_t>& candidate_visits) {
     const auto span = [](const auto& rows) { return std::span(rows.data(), rows.size()); };
     const GameRows games{span(starts), span(results),    span(opponents),       span(plies),           span(moves),
                          span(evals),  span(candidates), span(candidate_moves), span(candidate_visits)};
@@ -156,7 +155,8 @@ void bind_endings(nb::module_& m) {
         .def_ro("is_mated", &GameEnding::is_mated, "The side to move has no legal move.")
         .def_ro("repetition", &GameEnding::repetition, "As `Position.repetition`.")
         .def_ro("occurrences", &GameEnding::occurrences, "As `Position.occurrences`.")
-        .def_ro("can_declare", &GameEnding::can_declare, "Whether the side to move may declare a win by 27 points or 24, or by the try rule.")
+        .def_ro("can_declare", &GameEnding::can_declare,
+                "Whether the side to move may declare a win by 27 points or 24, or by the try rule.")
         .def_ro("black_to_move", &GameEnding::black_to_move, "Whether Black is to move.")
         .def_ro("fourfold_before", &GameEnding::fourfold_before,
                 "Number of moves after which a position had occurred four times and the game went on; -1 if never.");
@@ -179,27 +179,34 @@ void bind_selfplay_rules(nb::module_& m) {
         .value("MAX_PLIES", EndReason::MAX_PLIES)
         .value("NONE", EndReason::NONE, "The game has a fault.");
     nb::class_<SelfplayRules>(m, "SelfplayRules", "What the settings of self-play promise about its games.")
-        .def("__init__", [](SelfplayRules* self, int least_plies, int most_plies, double resign_threshold,
-                            std::uint32_t most_visits, DeclarationRule declaration) {
-            new (self) SelfplayRules{least_plies, most_plies, resign_threshold, most_visits, declaration};
-        }, nb::kw_only(), "least_plies"_a, "most_plies"_a, "resign_threshold"_a, "most_visits"_a, "declaration"_a,
-           "Args:\n    least_plies: Moves of the shortest game.\n    most_plies: Moves after which a game is a draw.\n"
-           "    resign_threshold: A game may end by resignation where abs(2 * win_probability - 1) is above it.\n"
-           "    most_visits: Most visits of all candidates of a move together.\n"
-           "    declaration: Rule of declaration wins.")
+        .def(
+            "__init__",
+            [](SelfplayRules* self, int least_plies, int most_plies, double resign_threshold, std::uint32_t most_visits,
+               DeclarationRule declaration) {
+                new (self) SelfplayRules{least_plies, most_plies, resign_threshold, most_visits, declaration};
+            },
+            nb::kw_only(), "least_plies"_a, "most_plies"_a, "resign_threshold"_a, "most_visits"_a, "declaration"_a,
+            "Args:\n    least_plies: Moves of the shortest game.\n    most_plies: Moves after which a game is a draw.\n"
+            "    resign_threshold: A game may end by resignation where abs(2 * win_probability - 1) is above it.\n"
+            "    most_visits: Most visits of all candidates of a move together.\n"
+            "    declaration: Rule of declaration wins.")
         .def_ro("least_plies", &SelfplayRules::least_plies)
         .def_ro("most_plies", &SelfplayRules::most_plies)
         .def_ro("resign_threshold", &SelfplayRules::resign_threshold)
         .def_ro("most_visits", &SelfplayRules::most_visits)
         .def_ro("declaration", &SelfplayRules::declaration);
     nb::class_<SelfplayCheck>(m, "SelfplayCheck", "How games of self-play ended, and which broke their rules.")
-        .def_prop_ro("ends", [](const SelfplayCheck& check) { return column(check.ends); },
-                     nb::rv_policy::reference_internal, "uint8 [G]: `EndReason` of each game.")
-        .def_prop_ro("faults", [](const SelfplayCheck& check) {
-            std::vector<std::tuple<std::size_t, int, std::string>> rows;
-            for (const GameFault& f : check.faults) rows.emplace_back(f.game, f.ply, f.reason);
-            return rows;
-        }, "The first fault of each game that has one: game, move (from 0; -1 if it is not about a move), reason.");
+        .def_prop_ro(
+            "ends", [](const SelfplayCheck& check) { return column(check.ends); }, nb::rv_policy::reference_internal,
+            "uint8 [G]: `EndReason` of each game.")
+        .def_prop_ro(
+            "faults",
+            [](const SelfplayCheck& check) {
+                std::vector<std::tuple<std::size_t, int, std::string>> rows;
+                for (const GameFault& f : check.faults) rows.emplace_back(f.game, f.ply, f.reason);
+                return rows;
+            },
+            "The first fault of each game that has one: game, move (from 0; -1 if it is not about a move), reason.");
     m.def("check_selfplay", &checked_selfplay, "games"_a, "rules"_a,
           "Derive the results of games again, and check candidates, visits and evaluations.\n\n"
           "A game ends with mate; with the flag of a repetition (within 16 plies), a declaration or the\n"
@@ -220,8 +227,7 @@ void bind_games(nb::module_& m) {
         .def_prop_ro("opponents", &column_of<&GameColumns::opponents>, nb::rv_policy::reference_internal, "uint8 [G].")
         .def_prop_ro("plies", &column_of<&GameColumns::plies>, nb::rv_policy::reference_internal,
                      "uint64 [G + 1]: the moves of game g are plies[g] to plies[g + 1].")
-        .def_prop_ro("hcps", &column_of<&GameColumns::hcps>, nb::rv_policy::reference_internal,
-                     "uint8 [P, 32]: hcp before each move.")
+        .def_prop_ro("hcps", &column_of<&GameColumns::hcps>, nb::rv_policy::reference_internal, "uint8 [P, 32]: hcp before each move.")
         .def_prop_ro("moves", &column_of<&GameColumns::moves>, nb::rv_policy::reference_internal,
                      "uint16 [P]: the moves played, as `Move.raw`.")
         .def_prop_ro("evals", &column_of<&GameColumns::evals>, nb::rv_policy::reference_internal,
@@ -230,18 +236,18 @@ void bind_games(nb::module_& m) {
                      "uint64 [P + 1]: the candidates of move p are candidates[p] to candidates[p + 1].")
         .def_prop_ro("candidate_moves", &column_of<&GameColumns::candidate_moves>, nb::rv_policy::reference_internal,
                      "uint16 [C]: as `Move.raw`.")
-        .def_prop_ro("candidate_visits", &column_of<&GameColumns::candidate_visits>,
-                     nb::rv_policy::reference_internal, "uint16 [C].")
-        .def_prop_ro("damages", [](const DecodedGames& decoded) {
-            std::vector<std::tuple<std::size_t, std::size_t, int, std::string>> rows;
-            for (const GameDamage& d : decoded.damages) rows.emplace_back(d.offset, d.bytes, d.ply, d.reason);
-            return rows;
-        }, "The damaged parts: offset, number of bytes skipped, the offending move (from 0; -1 for the header), and the\n"
-           "reason.")
-        .def_ro("consumed", &DecodedGames::consumed,
-                "Number of bytes read; the rest is the beginning of an incomplete game.")
-        .def_ro("gap", &DecodedGames::gap,
-                "Number of bytes at the beginning that belong to damage of the previous data.")
+        .def_prop_ro("candidate_visits", &column_of<&GameColumns::candidate_visits>, nb::rv_policy::reference_internal, "uint16 [C].")
+        .def_prop_ro(
+            "damages",
+            [](const DecodedGames& decoded) {
+                std::vector<std::tuple<std::size_t, std::size_t, int, std::string>> rows;
+                for (const GameDamage& d : decoded.damages) rows.emplace_back(d.offset, d.bytes, d.ply, d.reason);
+                return rows;
+            },
+            "The damaged parts: offset, number of bytes skipped, the offending move (from 0; -1 for the header), and the\n"
+            "reason.")
+        .def_ro("consumed", &DecodedGames::consumed, "Number of bytes read; the rest is the beginning of an incomplete game.")
+        .def_ro("gap", &DecodedGames::gap, "Number of bytes at the beginning that belong to damage of the previous data.")
         .def_ro("searching", &DecodedGames::searching, "Whether the last damage may continue in the next data.");
     m.def("decode_hcpe3", &decoded_games, "data"_a.noconvert(), "last"_a, "searching"_a = false,
           "Read the complete games of a part of an hcpe3 file, which starts at a game.\n\n"
@@ -251,9 +257,9 @@ void bind_games(nb::module_& m) {
           "    last: Whether the file ends here, so that an incomplete game is damage.\n"
           "    searching: `DecodedGames.searching` of the previous part of the file.");
     bind_endings(m);
-    m.def("encode_hcpe3", &encoded_games, "starts"_a.noconvert(), "results"_a.noconvert(), "opponents"_a.noconvert(),
-          "plies"_a.noconvert(), "moves"_a.noconvert(), "evals"_a.noconvert(), "candidates"_a.noconvert(),
-          "candidate_moves"_a.noconvert(), "candidate_visits"_a.noconvert(),
+    m.def("encode_hcpe3", &encoded_games, "starts"_a.noconvert(), "results"_a.noconvert(), "opponents"_a.noconvert(), "plies"_a.noconvert(),
+          "moves"_a.noconvert(), "evals"_a.noconvert(), "candidates"_a.noconvert(), "candidate_moves"_a.noconvert(),
+          "candidate_visits"_a.noconvert(),
           "Encode games as hcpe3, given as columns of `DecodedGames`. Moves are not checked.\n\n"
           "Raises:\n    ValueError: The columns do not match, a game has more than 65535 moves, or a move more than\n"
           "        593 candidates.");

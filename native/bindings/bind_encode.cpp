@@ -10,6 +10,7 @@
 #include <cmath>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -24,8 +25,8 @@
 #include "encode/labels.hpp"
 #include "encode/planes.hpp"
 #include "shogi/errors.hpp"
-#include "shogi/position.hpp"
 #include "shogi/movegen.hpp"
+#include "shogi/position.hpp"
 #include "shogi/usi_move.hpp"
 #include "unlocked.hpp"
 
@@ -46,8 +47,7 @@ nb::bytes hcp_of(const Position& position) {
 }
 
 Position position_from_hcp(const nb::bytes& hcp) {
-    if (hcp.size() != HCP_BYTES)
-        throw ParseError(ParseError::Kind::PACKED, "an hcp has 32 bytes, not " + std::to_string(hcp.size()));
+    if (hcp.size() != HCP_BYTES) throw ParseError(ParseError::Kind::PACKED, "an hcp has 32 bytes, not " + std::to_string(hcp.size()));
     return Position(decode_hcp(HcpView(static_cast<const std::uint8_t*>(hcp.data()), HCP_BYTES)));
 }
 
@@ -93,8 +93,7 @@ HcpArray game_hcps(const Position& start, const Rows<const std::uint16_t>& moves
         const Unlocked release;
         hcps = replay_hcps(start.board(), moves.shape(0), moves.data());
     }
-    return new_array<std::uint8_t, nb::shape<-1, HCP_BYTES>>(hcps.data()->data(), hcps.size() * HCP_BYTES,
-                                                             {hcps.size(), HCP_BYTES});
+    return new_array<std::uint8_t, nb::shape<-1, HCP_BYTES>>(hcps.data()->data(), hcps.size() * HCP_BYTES, {hcps.size(), HCP_BYTES});
 }
 
 using HcpRows = Rows<const std::uint8_t, HCP_BYTES>;
@@ -108,9 +107,8 @@ void decode_hcps(const HcpRows& hcps, const Packed1Rows& planes1, const Packed2R
     decode_hcp_batch(n, hcps.data(), planes1.data(), planes2.data());
 }
 
-void decode_hcpes(const HcpeRows& records, const Packed1Rows& planes1, const Packed2Rows& planes2,
-                  const Rows<std::uint16_t>& labels, const Rows<float>& results, const Rows<float>& values,
-                  const std::optional<Rows<const double>>& eval_scales) {
+void decode_hcpes(const HcpeRows& records, const Packed1Rows& planes1, const Packed2Rows& planes2, const Rows<std::uint16_t>& labels,
+                  const Rows<float>& results, const Rows<float>& values, const std::optional<Rows<const double>>& eval_scales) {
     const std::size_t n = common_rows(records, planes1, planes2, labels, results, values);
     if (eval_scales) common_rows(records, *eval_scales);
     const Unlocked release;
@@ -129,28 +127,27 @@ std::pair<Places, Weights> policy_arrays(const SoftPolicy& policy) {
 
 std::pair<Places, Weights> decode_averages(const Rows<const std::uint8_t, POSITION_BYTES>& positions,
                                            const Rows<const std::uint8_t, MOVE_BYTES>& moves, const Packed1Rows& planes1,
-                                           const Packed2Rows& planes2, const Rows<std::uint16_t>& labels,
-                                           const Rows<float>& results, const Rows<float>& values, double temperature) {
+                                           const Packed2Rows& planes2, const Rows<std::uint16_t>& labels, const Rows<float>& results,
+                                           const Rows<float>& values, double temperature) {
     const std::size_t n = common_rows(positions, planes1, planes2, labels, results, values);
-    if (!(temperature >= 0)) throw nb::value_error("temperature must not be negative");
+    if (!(temperature >= 0)) throw std::invalid_argument("temperature must not be negative");
     SoftPolicy policy;
     try {
         const Unlocked release;
         const Targets out{planes1.data(), planes2.data(), labels.data(), results.data(), values.data()};
         policy = decode_average_batch(n, positions.data(), moves.shape(0), moves.data(), temperature, out);
     } catch (const std::out_of_range& e) {
-        throw nb::value_error(e.what());
+        throw std::invalid_argument(e.what());
     }
     return policy_arrays(policy);
 }
 
-void unpack_planes(const Rows<const std::uint8_t, PACKED1_BYTES>& planes1,
-                   const Rows<const std::uint8_t, PACKED2_BYTES>& planes2,
+void unpack_planes(const Rows<const std::uint8_t, PACKED1_BYTES>& planes1, const Rows<const std::uint8_t, PACKED2_BYTES>& planes2,
                    const Rows<float, FEATURES1, 9, 9>& features1, const Rows<float, -1, 9, 9>& features2) {
     const std::size_t n = common_rows(planes1, planes2, features1, features2);
     const std::size_t count2 = features2.shape(1);
     if (count2 != FEATURES2 && count2 != COLOUR_PLANE + 1)
-        throw nb::value_error(("features2 must have 57 or 58 planes, not " + std::to_string(count2)).c_str());
+        throw std::invalid_argument("features2 must have 57 or 58 planes, not " + std::to_string(count2));
     const Unlocked release;
     unpack_batch(n, planes1.data(), planes2.data(), count2, features1.data(), features2.data());
 }
@@ -162,7 +159,7 @@ void gather_logits(const Rows<const float, POLICY_LABELS>& policy, const Rows<co
     try {
         gather_batch(n, policy.data(), labels.data(), counts.data(), logits.data());
     } catch (const std::out_of_range& e) {
-        throw nb::value_error(e.what());
+        throw std::invalid_argument(e.what());
     }
 }
 
@@ -183,16 +180,16 @@ void bind_constants(nb::module_& m) {
 
 void bind_position_encoding(nb::module_& m) {
     auto cls = nb::borrow<nb::class_<Position>>(m.attr("Position"));
-    cls
-        .def("planes", &features_of,
-             "The network input of the position, in dlshogi's layout: float32 [62, 9, 9] and float32 [57, 9, 9].\n\n"
-             "    >>> board, hands = Position().planes()\n"
-             "    >>> board.shape, hands.shape\n"
-             "    ((62, 9, 9), (57, 9, 9))\n\n"
-             "The axes are plane, file and rank, as the side to move sees the board.")
-        .def("policy_label", [](const Position& position, Move move) { return label_of(position.board().turn(), move); }, "move"_a,
-             "dlshogi's policy label of a move, 0 to 2186: direction * 81 + to, as the side to move sees the board.\n\n"
-             "Raises:\n    InvalidMoveError: No piece moves like this.")
+    cls.def("planes", &features_of,
+            "The network input of the position, in dlshogi's layout: float32 [62, 9, 9] and float32 [57, 9, 9].\n\n"
+            "    >>> board, hands = Position().planes()\n"
+            "    >>> board.shape, hands.shape\n"
+            "    ((62, 9, 9), (57, 9, 9))\n\n"
+            "The axes are plane, file and rank, as the side to move sees the board.")
+        .def(
+            "policy_label", [](const Position& position, Move move) { return label_of(position.board().turn(), move); }, "move"_a,
+            "dlshogi's policy label of a move, 0 to 2186: direction * 81 + to, as the side to move sees the board.\n\n"
+            "Raises:\n    InvalidMoveError: No piece moves like this.")
         .def("legal_labels", &legal_labels,
              "The policy labels of `legal_moves`, in the same order: uint16 [count].\n\n"
              "    >>> position = Position()\n"
@@ -227,9 +224,8 @@ void bind_batched(nb::module_& m) {
           "Args:\n    hcps: uint8 [N, 32].\n"
           "    planes1: uint8 [N, 628], written.\n    planes2: uint8 [N, 8], written.\n\n"
           "Raises:\n    InvalidPackedError: A record is not a position; the message names its index.");
-    m.def("decode_hcpe", &decode_hcpes, "records"_a.noconvert(), "planes1"_a.noconvert(), "planes2"_a.noconvert(),
-          "labels"_a.noconvert(), "results"_a.noconvert(), "values"_a.noconvert(),
-          "eval_scales"_a.noconvert().none() = nb::none(),
+    m.def("decode_hcpe", &decode_hcpes, "records"_a.noconvert(), "planes1"_a.noconvert(), "planes2"_a.noconvert(), "labels"_a.noconvert(),
+          "results"_a.noconvert(), "values"_a.noconvert(), "eval_scales"_a.noconvert().none() = nb::none(),
           "Write the bit-packed input planes and the targets of many hcpe records, as the side to move sees them.\n\n"
           "Args:\n    records: uint8 [N, 38].\n"
           "    planes1: uint8 [N, 628], written.\n    planes2: uint8 [N, 8], written.\n"
@@ -239,9 +235,8 @@ void bind_batched(nb::module_& m) {
           "    eval_scales: float64 [N]; None: 756.0864962951762, dlshogi's.\n\n"
           "Raises:\n    InvalidPackedError: The position, the best move or the result of a record is invalid; the message\n"
           "        names the record's index.");
-    m.def("decode_averages", &decode_averages, "positions"_a.noconvert(), "moves"_a.noconvert(),
-          "planes1"_a.noconvert(), "planes2"_a.noconvert(), "labels"_a.noconvert(), "results"_a.noconvert(),
-          "values"_a.noconvert(), "temperature"_a,
+    m.def("decode_averages", &decode_averages, "positions"_a.noconvert(), "moves"_a.noconvert(), "planes1"_a.noconvert(),
+          "planes2"_a.noconvert(), "labels"_a.noconvert(), "results"_a.noconvert(), "values"_a.noconvert(), "temperature"_a,
           "Write planes and targets of averaged positions, as `decode_hcpe` does, and return the policy: int32 [C], row *\n"
           "2187 + label, and float32 [C], the weights, which add up to 1 in each row.\n\n"
           "Args:\n    positions: uint8 [N, 64], rows of avg.\n"
@@ -260,8 +255,7 @@ void bind_batched(nb::module_& m) {
           "    planes1: uint8 [N, 628].\n    planes2: uint8 [N, 8].\n"
           "    features1: float32 [N, 62, 9, 9], written.\n"
           "    features2: float32 [N, 57, 9, 9], or [N, 58, 9, 9] with the plane of the colour to move; written.");
-    m.def("gather_logits", &gather_logits, "policy"_a.noconvert(), "labels"_a.noconvert(), "counts"_a.noconvert(),
-          "logits"_a.noconvert(),
+    m.def("gather_logits", &gather_logits, "policy"_a.noconvert(), "labels"_a.noconvert(), "counts"_a.noconvert(), "logits"_a.noconvert(),
           "Write the logits of the legal moves: logits[i, j] = policy[i, labels[i, j]] for j < counts[i].\n\n"
           "Args:\n    policy: float32 [N, 2187].\n    labels: uint16 [N, 593].\n    counts: uint16 [N].\n"
           "    logits: float32 [N, 593], written up to counts[i] in each row.\n\n"
@@ -270,14 +264,13 @@ void bind_batched(nb::module_& m) {
 
 using EvalCountArray = nb::ndarray<std::uint64_t, nb::numpy, nb::shape<GameIndex::EVALUATIONS, 3>>;
 
-std::pair<Places, Weights> decode_games(const GameIndex& index, const Rows<const std::int64_t>& numbers,
-                                        const Packed1Rows& planes1, const Packed2Rows& planes2,
-                                        const Rows<std::uint16_t>& labels, const Rows<float>& results,
-                                        const Rows<float>& values, double temperature,
-                                        const Rows<const double>& eval_scales, unsigned n_step) {
+std::pair<Places, Weights> decode_games(const GameIndex& index, const Rows<const std::int64_t>& numbers, const Packed1Rows& planes1,
+                                        const Packed2Rows& planes2, const Rows<std::uint16_t>& labels, const Rows<float>& results,
+                                        const Rows<float>& values, double temperature, const Rows<const double>& eval_scales,
+                                        unsigned n_step) {
     const std::size_t n = common_rows(numbers, planes1, planes2, labels, results, values);
-    if (!(temperature >= 0)) throw nb::value_error("temperature must not be negative");
-    if (eval_scales.shape(0) != index.files()) throw nb::value_error("eval_scales must have an entry for each file");
+    if (!(temperature >= 0)) throw std::invalid_argument("temperature must not be negative");
+    if (eval_scales.shape(0) != index.files()) throw std::invalid_argument("eval_scales must have an entry for each file");
     SoftPolicy policy;
     try {
         const Unlocked release;
@@ -293,10 +286,10 @@ void follow_games(const GameIndex& index, const Rows<const std::int64_t>& number
                   const Rows<std::int32_t>& plies_left, const Rows<float, -1>& values, const Rows<const double>& horizons,
                   const Rows<const double>& eval_scales) {
     const std::size_t n = common_rows(numbers, replies, plies_left, values);
-    if (values.shape(1) != horizons.shape(0)) throw nb::value_error("values must have a column for each horizon");
-    if (eval_scales.shape(0) != index.files()) throw nb::value_error("eval_scales must have an entry for each file");
+    if (values.shape(1) != horizons.shape(0)) throw std::invalid_argument("values must have a column for each horizon");
+    if (eval_scales.shape(0) != index.files()) throw std::invalid_argument("eval_scales must have an entry for each file");
     const std::span<const double> plies(horizons.data(), horizons.shape(0));
-    if (!std::ranges::all_of(plies, [](double m) { return m >= 1; })) throw nb::value_error("a horizon must be 1 or more");
+    if (!std::ranges::all_of(plies, [](double m) { return m >= 1; })) throw std::invalid_argument("a horizon must be 1 or more");
     try {
         const Unlocked release;
         index.follow(n, numbers.data(), plies, eval_scales.data(), {replies.data(), plies_left.data(), values.data()});
@@ -320,50 +313,60 @@ void bind_game_index(nb::module_& m) {
                           "A training position has candidates, and its move does not lead into a repetition within 16\n"
                           "plies. The index keeps a position every 16 moves and replays the file's moves from there.")
         .def(nb::init<>())
-        .def("add_file", [](GameIndex& index, const Rows<const std::uint8_t>& data, std::string name) {
-            index.add_file({data.data(), data.shape(0)}, std::move(name));
-        }, "data"_a.noconvert(), "name"_a, nb::keep_alive<1, 2>(),
-           "Add a file; `read_on` reads it.\n\n"
-           "Args:\n    data: uint8 [N], the bytes of the file, usually memory-mapped; they must not change.\n"
-           "    name: Name of the file, for messages.")
+        .def(
+            "add_file",
+            [](GameIndex& index, const Rows<const std::uint8_t>& data, std::string name) {
+                index.add_file({data.data(), data.shape(0)}, std::move(name));
+            },
+            "data"_a.noconvert(), "name"_a, nb::keep_alive<1, 2>(),
+            "Add a file; `read_on` reads it.\n\n"
+            "Args:\n    data: uint8 [N], the bytes of the file, usually memory-mapped; they must not change.\n"
+            "    name: Name of the file, for messages.")
         .def("read_on", &GameIndex::read_on, "size"_a, nb::call_guard<Unlocked>(),
              "Read about `size` more bytes of the last file; False at its end.\n\n"
              "Raises:\n    InvalidPackedError: A game is incomplete or invalid, or its candidates have no visits; the\n"
              "        message names the file, the game, the move and the offset.")
         .def("__len__", &GameIndex::size)
-        .def_prop_ro("repetitions", &GameIndex::repetitions,
-                     "Number of positions left out because their move leads into a repetition.")
-        .def_prop_ro("left_out", [](const GameIndex& index) {
-            const std::vector<std::uint64_t>& left_out = index.left_out();
-            return new_array<std::uint64_t, nb::shape<-1>>(left_out.data(), left_out.size(), {left_out.size()});
-        }, nb::rv_policy::move,
-           "Positions left out because their move leads into a repetition: uint64 [R], for each the number of the training\n"
-           "position that follows it, ascending.")
+        .def_prop_ro("repetitions", &GameIndex::repetitions, "Number of positions left out because their move leads into a repetition.")
+        .def_prop_ro(
+            "left_out",
+            [](const GameIndex& index) {
+                const std::vector<std::uint64_t>& left_out = index.left_out();
+                return new_array<std::uint64_t, nb::shape<-1>>(left_out.data(), left_out.size(), {left_out.size()});
+            },
+            nb::rv_policy::move,
+            "Positions left out because their move leads into a repetition: uint64 [R], for each the number of the training\n"
+            "position that follows it, ascending.")
         .def_prop_ro("continued", &GameIndex::continued, "Number of positions of games of several moves.")
         .def_prop_ro("choices", &GameIndex::choices, "Number of positions with several candidates.")
         .def_prop_ro("bytes", &GameIndex::bytes, "Memory of the index in bytes.")
-        .def_prop_ro("eval_counts", [](const GameIndex& index) {
-            std::vector<std::array<std::uint64_t, 3>> counts = index.eval_counts();
-            counts.resize(GameIndex::EVALUATIONS);
-            return new_array<std::uint64_t, nb::shape<GameIndex::EVALUATIONS, 3>>(
-                counts.front().data(), GameIndex::EVALUATIONS * 3, {GameIndex::EVALUATIONS, 3});
-        }, nb::rv_policy::move,
-           "The evaluations of the last file: uint64 [65536, 3], the number of positions with each evaluation (row 0:\n"
-           "-32768) that the side to move lost, drew and won.")
-        .def_prop_ro("game_starts", [](const GameIndex& index) {
-            const std::vector<std::uint64_t>& starts = index.game_starts();
-            return new_array<std::uint64_t, nb::shape<-1>>(starts.data(), starts.size(), {starts.size()});
-        }, nb::rv_policy::move,
-           "The first position of each game that has training positions: uint64 [G], ascending; a game's positions are\n"
-           "numbered one after the other.")
+        .def_prop_ro(
+            "eval_counts",
+            [](const GameIndex& index) {
+                std::vector<std::array<std::uint64_t, 3>> counts = index.eval_counts();
+                counts.resize(GameIndex::EVALUATIONS);
+                return new_array<std::uint64_t, nb::shape<GameIndex::EVALUATIONS, 3>>(counts.front().data(), GameIndex::EVALUATIONS * 3,
+                                                                                      {GameIndex::EVALUATIONS, 3});
+            },
+            nb::rv_policy::move,
+            "The evaluations of the last file: uint64 [65536, 3], the number of positions with each evaluation (row 0:\n"
+            "-32768) that the side to move lost, drew and won.")
+        .def_prop_ro(
+            "game_starts",
+            [](const GameIndex& index) {
+                const std::vector<std::uint64_t>& starts = index.game_starts();
+                return new_array<std::uint64_t, nb::shape<-1>>(starts.data(), starts.size(), {starts.size()});
+            },
+            nb::rv_policy::move,
+            "The first position of each game that has training positions: uint64 [G], ascending; a game's positions are\n"
+            "numbered one after the other.")
         .def("find", &find_in_games, "number"_a,
              "The hcp of one position, the move played in it (`Move.raw`), and the evaluation in centipawns from the side\n"
              "to move.\n\n"
              "Raises:\n    IndexError: There is no such number.\n"
              "    InvalidPackedError: A file was changed since it was indexed.")
-        .def("decode", &decode_games, "numbers"_a.noconvert(), "planes1"_a.noconvert(), "planes2"_a.noconvert(),
-             "labels"_a.noconvert(), "results"_a.noconvert(), "values"_a.noconvert(), "temperature"_a,
-             "eval_scales"_a.noconvert(), "n_step"_a = 0,
+        .def("decode", &decode_games, "numbers"_a.noconvert(), "planes1"_a.noconvert(), "planes2"_a.noconvert(), "labels"_a.noconvert(),
+             "results"_a.noconvert(), "values"_a.noconvert(), "temperature"_a, "eval_scales"_a.noconvert(), "n_step"_a = 0,
              "Write planes and targets of many positions, as `decode_hcpe` does, and return the policy: int32 [C], row *\n"
              "2187 + label, and float32 [C], the weights, which add up to 1 in each row.\n\n"
              "Args:\n    numbers: int64 [N], the positions.\n"
@@ -377,8 +380,8 @@ void bind_game_index(nb::module_& m) {
              "        own evaluation.\n\n"
              "Raises:\n    IndexError: There is no such number.\n"
              "    InvalidPackedError: A file was changed since it was indexed.")
-        .def("follow", &follow_games, "numbers"_a.noconvert(), "replies"_a.noconvert(), "plies_left"_a.noconvert(),
-             "values"_a.noconvert(), "horizons"_a.noconvert(), "eval_scales"_a.noconvert(),
+        .def("follow", &follow_games, "numbers"_a.noconvert(), "replies"_a.noconvert(), "plies_left"_a.noconvert(), "values"_a.noconvert(),
+             "horizons"_a.noconvert(), "eval_scales"_a.noconvert(),
              "Write how the games of positions go on. A game of one move is a position whose game is not known: -1, 0, NaN.\n\n"
              "Args:\n    numbers: int64 [N], the positions.\n"
              "    replies: int32 [N], written: label of the opponent's next move, with its square as the side to move sees\n"

@@ -35,11 +35,11 @@ bool is_main_thread() {
 
 // One search at a time.
 class Solver {
-public:
+  public:
     explicit Solver(std::int64_t memory_mb) : solver_(checked(memory_mb)) {}
 
-    MateSolution solve(const Position& position, std::int64_t nodes, std::optional<std::int64_t> time_ms,
-                       std::optional<int> plies, bool shortest, double share) {
+    MateSolution solve(const Position& position, std::int64_t nodes, std::optional<std::int64_t> time_ms, std::optional<int> plies,
+                       bool shortest, double share) {
         require_between("nodes", nodes, 1, INT64_MAX);
         if (time_ms) require_between("time_ms", *time_ms, 0, LONGEST_MS);
         if (plies) require_between("plies", *plies, 1, MateSolver::MAX_PLIES);
@@ -71,7 +71,7 @@ public:
     void stop() { solver_.stop(); }
     void resume() { solver_.resume(); }
 
-private:
+  private:
     struct Busy {
         std::atomic<bool>& flag;
         ~Busy() { flag.store(false); }
@@ -107,16 +107,17 @@ void bind_mate(nb::module_& m) {
     nb::class_<MateSolution>(m, "MateResult", "The result of a mate search.")
         .def_ro("reason", &MateSolution::reason, "Why the search ended.")
         .def_ro("moves", &MateSolution::line, "The whole mate; empty if none was found.")
-        .def_prop_ro("plies", [](const MateSolution& self) {
-            return self.line.empty() ? std::nullopt : std::optional(self.line.size());
-        }, "Length of `moves`; None if no mate was found.")
+        .def_prop_ro(
+            "plies", [](const MateSolution& self) { return self.line.empty() ? std::nullopt : std::optional(self.line.size()); },
+            "Length of `moves`; None if no mate was found.")
         .def_ro("nodes", &MateSolution::nodes, "Number of positions whose moves were searched.")
         .def("__repr__", [](const MateSolution& self) {
             std::string text = std::string("<MateResult: ") + words(self.reason);
             if (!self.line.empty()) text += " in " + std::to_string(self.line.size()) + ", " + usi(self.line.front());
             return text + ">";
         });
-    nb::class_<Solver>(m, "MateSolver",
+    nb::class_<Solver>(
+        m, "MateSolver",
         "Finds mates of any length (詰将棋) by df-pn.\n\n"
         "    >>> solver = MateSolver(memory_mb=16)\n"
         "    >>> result = solver.solve(Position.from_sfen('8l/6lpk/7n1/6S1P/9/9/9/9/K8 b RN 1'))\n"
@@ -126,8 +127,8 @@ void bind_mate(nb::module_& m) {
         "the position do not count. Only the king to be mated needs to be on the board. One search runs at a time.\n\n"
         "Args:\n    memory_mb: Memory of the hash table in MiB, 1 to 65536. It is taken as searches need it.")
         .def(nb::init<std::int64_t>(), "memory_mb"_a = 64)
-        .def("solve", &Solver::solve, "position"_a, nb::kw_only(), "nodes"_a = 1'000'000, "time_ms"_a = nb::none(),
-             "plies"_a = nb::none(), "shortest"_a = true, "share"_a = 1.0,
+        .def("solve", &Solver::solve, "position"_a, nb::kw_only(), "nodes"_a = 1'000'000, "time_ms"_a = nb::none(), "plies"_a = nb::none(),
+             "shortest"_a = true, "share"_a = 1.0,
              "Search a mate.\n\n"
              "Args:\n    position: The position; the side to move attacks.\n"
              "    nodes: Maximum number of positions to search.\n"

@@ -37,7 +37,7 @@ constexpr std::size_t DIRECTIONS = POLICY_LABELS / SQUARES;
 Precision precision_named(const std::string& name) {
     if (name == "fp32") return Precision::FLOAT32;
     if (name == "int16") return Precision::INT16;
-    throw nb::value_error(("precision must be fp32 or int16, not " + name).c_str());
+    throw std::invalid_argument("precision must be fp32 or int16, not " + name);
 }
 
 std::vector<std::string> instructions(const std::string& precision) {
@@ -51,7 +51,7 @@ const Kernels& kernels_named(const std::optional<std::string>& name, std::size_t
     const Kernels* found = name ? nullptr : fastest_kernels(channels, precision);
     for (const Kernels* kernels : usable_kernels())
         if (name == kernels->name && computes(*kernels, precision)) found = kernels;
-    if (found == nullptr) throw nb::value_error(("this processor has no " + name.value_or("instructions") + " for this precision").c_str());
+    if (found == nullptr) throw std::invalid_argument("this processor has no " + name.value_or("instructions") + " for this precision");
     return *found;
 }
 
@@ -70,26 +70,26 @@ void require_shape(const char* name, const Array& array, std::initializer_list<s
         wanted += (axis == 0 ? "" : ", ") + std::to_string(size);
         is_equal &= array.shape(axis++) == size;
     }
-    if (!is_equal) throw nb::value_error((std::string(name) + " is [" + has + "]; it must be [" + wanted + "]").c_str());
+    if (!is_equal) throw std::invalid_argument(std::string(name) + " is [" + has + "]; it must be [" + wanted + "]");
 }
 
 Activation activation_named(const std::string& name) {
     if (name == "relu") return Activation::RELU;
     if (name == "silu") return Activation::SILU;
-    throw nb::value_error(("activation must be relu or silu, not " + name).c_str());
+    throw std::invalid_argument("activation must be relu or silu, not " + name);
 }
 
-std::shared_ptr<ResidualNetwork> make_network(
-    const std::string& activation, const Matrix<FEATURES1, 3, 3>& stem1, const Matrix<-1>& stem2, const Vector& stem_bias,
-    const Matrix<-1, -1, 3, 3>& tower, const Matrix<-1>& tower_bias, const Matrix<-1>& policy, const Vector& policy_bias,
-    const Matrix<-1>& value, const Vector& value_bias, const Matrix<-1>& hidden, const Vector& hidden_bias, const Vector& last,
-    float last_bias, const std::string& precision_name, const std::optional<std::string>& instructions) {
+std::shared_ptr<ResidualNetwork> make_network(const std::string& activation, const Matrix<FEATURES1, 3, 3>& stem1, const Matrix<-1>& stem2,
+                                              const Vector& stem_bias, const Matrix<-1, -1, 3, 3>& tower, const Matrix<-1>& tower_bias,
+                                              const Matrix<-1>& policy, const Vector& policy_bias, const Matrix<-1>& value,
+                                              const Vector& value_bias, const Matrix<-1>& hidden, const Vector& hidden_bias,
+                                              const Vector& last, float last_bias, const std::string& precision_name,
+                                              const std::optional<std::string>& instructions) {
     const std::size_t channels = stem1.shape(0), value_channels = value.shape(0), units = hidden.shape(0), layers = tower.shape(0);
-    if (channels == 0 || value_channels == 0 || units == 0) throw nb::value_error("a network needs channels and hidden units");
-    if (stem2.shape(1) != FEATURES2 && stem2.shape(1) != COLOUR_PLANE + 1)
-        throw nb::value_error("stem2 must have 57 or 58 planes");
-    if (layers % 2 != 0) throw nb::value_error("tower must have two convolutions for each block");
-    if (!std::isfinite(last_bias)) throw nb::value_error("last_bias is not finite");
+    if (channels == 0 || value_channels == 0 || units == 0) throw std::invalid_argument("a network needs channels and hidden units");
+    if (stem2.shape(1) != FEATURES2 && stem2.shape(1) != COLOUR_PLANE + 1) throw std::invalid_argument("stem2 must have 57 or 58 planes");
+    if (layers % 2 != 0) throw std::invalid_argument("tower must have two convolutions for each block");
+    if (!std::isfinite(last_bias)) throw std::invalid_argument("last_bias is not finite");
     require_shape("stem2", stem2, {channels, stem2.shape(1)});
     require_shape("stem_bias", stem_bias, {channels});
     require_shape("tower", tower, {layers, channels, channels, 3, 3});
@@ -143,9 +143,9 @@ void bind_network(nb::module_& m) {
                                 "In int16 these convolutions multiply 16-bit integers and add them up in 32 bits, without an overflow:\n"
                                 "kernels have a scale at each point and output, boards one of their own. The rest is float32.")
         .def(nb::new_(&make_network), "activation"_a, "stem1"_a.noconvert(), "stem2"_a.noconvert(), "stem_bias"_a.noconvert(),
-             "tower"_a.noconvert(), "tower_bias"_a.noconvert(), "policy"_a.noconvert(), "policy_bias"_a.noconvert(),
-             "value"_a.noconvert(), "value_bias"_a.noconvert(), "hidden"_a.noconvert(), "hidden_bias"_a.noconvert(),
-             "last"_a.noconvert(), "last_bias"_a, "precision"_a = "fp32", "instructions"_a = nb::none(),
+             "tower"_a.noconvert(), "tower_bias"_a.noconvert(), "policy"_a.noconvert(), "policy_bias"_a.noconvert(), "value"_a.noconvert(),
+             "value_bias"_a.noconvert(), "hidden"_a.noconvert(), "hidden_bias"_a.noconvert(), "last"_a.noconvert(), "last_bias"_a,
+             "precision"_a = "fp32", "instructions"_a = nb::none(),
              "Args:\n    activation: \"relu\" or \"silu\", also of the value head.\n"
              "    stem1: float32 [C, 62, 3, 3], the planes that differ from square to square.\n"
              "    stem2: float32 [C, 57], the constant planes; 58 with the colour to move.\n"
@@ -159,14 +159,14 @@ void bind_network(nb::module_& m) {
              "    precision: \"fp32\" or \"int16\".\n"
              "    instructions: One of `cpu_instructions`; None: the fastest for C channels.\n\n"
              "Raises:\n    ValueError: Sizes do not fit together, or the processor has no such instructions.")
-        .def_prop_ro("instructions", [](const ResidualNetwork& network) { return network.kernels().name; },
-                     "The vector instructions that it uses.")
-        .def_prop_ro("precision", [](const ResidualNetwork& network) {
-            return network.precision() == Precision::FLOAT32 ? "fp32" : "int16";
-        }, "What it computes in.")
+        .def_prop_ro(
+            "instructions", [](const ResidualNetwork& network) { return network.kernels().name; }, "The vector instructions that it uses.")
+        .def_prop_ro(
+            "precision", [](const ResidualNetwork& network) { return network.precision() == Precision::FLOAT32 ? "fp32" : "int16"; },
+            "What it computes in.")
         .def_prop_ro("bytes", &ResidualNetwork::bytes, "Memory of the weights, in bytes.");
     nb::class_<NetworkRunner, CoreEvaluator>(m, "NetworkRunner",
-                              "Runs a network on the batches of one slot, with memory and threads of its own.")
+                                             "Runs a network on the batches of one slot, with memory and threads of its own.")
         .def(nb::init<std::shared_ptr<ResidualNetwork>, std::size_t>(), "network"_a, "threads"_a,
              "Args:\n    network: The network.\n    threads: Threads that share the positions of a batch, 1 to 1024.\n\n"
              "Raises:\n    ValueError: There cannot be so many threads.\n    RuntimeError: The system has no more threads.");

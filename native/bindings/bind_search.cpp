@@ -36,8 +36,8 @@ namespace {
 
 int gather(Search& search, Batch& batch, SlotInput& input, std::size_t first, std::size_t limit, std::optional<std::size_t> nodes) {
     if (limit > batch.capacity())
-        throw nb::value_error(("limit " + std::to_string(limit) + " exceeds the batch's capacity of " +
-                               std::to_string(batch.capacity())).c_str());
+        throw std::invalid_argument("limit " + std::to_string(limit) + " exceeds the batch's capacity of " +
+                                    std::to_string(batch.capacity()));
     require_rows_of(input, first, limit);
     const Unlocked release;
     return search.gather(batch, input, first, limit, nodes.value_or(SIZE_MAX));
@@ -54,8 +54,8 @@ constexpr double MOST_SECONDS = 3600.0;
 nb::tuple run_stretch(Search& search, Batch& batch, CoreEvaluator& evaluator, SlotInput& input, const Rows<float, MAX_MOVES>& logits,
                       const Rows<float>& values, std::size_t limit, std::size_t nodes, std::size_t visits_per_leaf, double seconds) {
     if (limit == 0 || limit > batch.capacity())
-        throw nb::value_error(("limit is " + std::to_string(limit) + "; it must be 1 to " + std::to_string(batch.capacity())).c_str());
-    if (!(seconds >= 0.0 && seconds <= MOST_SECONDS)) throw nb::value_error("seconds must be 0 to 3600");
+        throw std::invalid_argument("limit is " + std::to_string(limit) + "; it must be 1 to " + std::to_string(batch.capacity()));
+    if (!(seconds >= 0.0 && seconds <= MOST_SECONDS)) throw std::invalid_argument("seconds must be 0 to 3600");
     require_rows_of(input, 0, limit);
     require_rows(limit, logits, values);
     const auto time = std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * 1e9));
@@ -67,8 +67,7 @@ nb::tuple run_stretch(Search& search, Batch& batch, CoreEvaluator& evaluator, Sl
     return nb::make_tuple(done.nodes, done.is_idle, done.is_finite);
 }
 
-nb::bytes labelled_leaves(const Search& search, Batch& batch, const Rows<const float, MAX_MOVES>& logits,
-                          const Rows<const float>& values) {
+nb::bytes labelled_leaves(const Search& search, Batch& batch, const Rows<const float, MAX_MOVES>& logits, const Rows<const float>& values) {
     require_rows(batch.size(), logits, values);
     std::vector<std::uint8_t> bytes;
     {
@@ -103,7 +102,8 @@ void bind_params(nb::module_& m) {
         .value("PUCT", RootRule::PUCT, "PUCT, with noise and forced playouts if they are asked for.")
         .value("GUMBEL", RootRule::GUMBEL,
                "Gumbel AlphaZero: a sample of moves, and sequential halving; without noise and forced playouts.");
-    nb::class_<SearchParams> type(m, "SearchParams",
+    nb::class_<SearchParams> type(
+        m, "SearchParams",
         "The parameters of the search; the defaults are dlshogi's. Setting one to a bad value raises ValueError.\n\n"
         "A visit takes the move with the highest Q + c * P * sqrt(N) / (1 + n), where c = ln((N + c_base + 1) / c_base) +\n"
         "c_init. Q of a move without visits is what `fpu` says.\n\n"
@@ -174,30 +174,38 @@ void bind_params(nb::module_& m) {
 
 void bind_line(nb::module_& m) {
     nb::class_<SearchLine>(m, "SearchLine", "A move of the root with its line, as the side to move sees it.")
-        .def("__init__", [](SearchLine* line, std::vector<Move> pv, std::uint32_t visits, float prior, float winrate,
-                            std::optional<int> mate) {
-            if (pv.empty()) throw nb::value_error("a line has at least one move");
-            new (line) SearchLine{std::move(pv), visits, prior, winrate, mate};
-        }, "pv"_a, "visits"_a, "prior"_a, "winrate"_a, "mate"_a = nb::none(),
-             "A line; searches make them.\n\nRaises:\n    ValueError: pv is empty.")
+        .def(
+            "__init__",
+            [](SearchLine* line, std::vector<Move> pv, std::uint32_t visits, float prior, float winrate, std::optional<int> mate) {
+                if (pv.empty()) throw std::invalid_argument("a line has at least one move");
+                new (line) SearchLine{std::move(pv), visits, prior, winrate, mate};
+            },
+            "pv"_a, "visits"_a, "prior"_a, "winrate"_a, "mate"_a = nb::none(),
+            "A line; searches make them.\n\nRaises:\n    ValueError: pv is empty.")
         .def_prop_ro("move", &SearchLine::move, "The move: the first of pv.")
         .def_ro("pv", &SearchLine::pv, "The principal variation, beginning with the move.")
         .def_ro("visits", &SearchLine::visits, "Number of visits.")
         .def_ro("prior", &SearchLine::prior, "The network's probability of the move.")
         .def_ro("winrate", &SearchLine::winrate, "Win probability of the side to move, 0 to 1; a draw counts as its draw value.")
-        .def_prop_ro("cp", [](const SearchLine& line) {
-            return line.mate ? (*line.mate > 0 ? MATE_CP : -MATE_CP) : centipawns(line.winrate, std::nearbyint(EVAL_SCALE));
-        }, "The win rate in centipawns, with dlshogi's scale of 756; +-30000 for a mate.")
+        .def_prop_ro(
+            "cp",
+            [](const SearchLine& line) {
+                return line.mate ? (*line.mate > 0 ? MATE_CP : -MATE_CP) : centipawns(line.winrate, std::nearbyint(EVAL_SCALE));
+            },
+            "The win rate in centipawns, with dlshogi's scale of 756; +-30000 for a mate.")
         .def_ro("mate", &SearchLine::mate, "Plies to a proven mate, negative if the side to move is mated; None without a proof.")
         .def_prop_ro("depth", &SearchLine::depth, "Length of pv.")
-        .def("__eq__", [](const SearchLine& a, const SearchLine& b) { return a == b; }, "other"_a, nb::is_operator())
+        .def(
+            "__eq__", [](const SearchLine& a, const SearchLine& b) { return a == b; }, "other"_a, nb::is_operator())
         .def("__repr__", [](const SearchLine& line) {
-            return "<SearchLine " + usi(line.move()) + " visits " + std::to_string(line.visits) + " winrate " + std::to_string(line.winrate) + ">";
+            return "<SearchLine " + usi(line.move()) + " visits " + std::to_string(line.visits) + " winrate " +
+                   std::to_string(line.winrate) + ">";
         });
 }
 
 void bind_batch(nb::module_& m) {
-    nb::class_<Batch>(m, "Batch", "Leaves on their way to an evaluator and back. Search.new_batch makes one; one thread at a time may use it.")
+    nb::class_<Batch>(m, "Batch",
+                      "Leaves on their way to an evaluator and back. Search.new_batch makes one; one thread at a time may use it.")
         .def_prop_ro("capacity", &Batch::capacity, "Maximum number of leaves.")
         .def_prop_ro("hits", &Batch::hits, "Number of leaves of the last gather that were found in the cache.")
         .def("__len__", &Batch::size, "Number of leaves gathered and not yet applied or cancelled.");
@@ -205,8 +213,8 @@ void bind_batch(nb::module_& m) {
 
 void bind_cache(nb::module_& m) {
     nb::class_<EvalCache>(m, "EvalCache",
-        "Evaluations by one network, for all searches that use it; any thread may. The oldest make room for new ones.\n\n"
-        "    batch = search.new_batch(capacity, cache)")
+                          "Evaluations by one network, for all searches that use it; any thread may. The oldest make room for new ones.\n\n"
+                          "    batch = search.new_batch(capacity, cache)")
         .def(nb::init<std::size_t>(), "memory_mb"_a,
              "An empty cache.\n\nArgs:\n    memory_mb: Its memory in MiB, 1 to 65536: all of it, but touched only as entries come in.\n\n"
              "Raises:\n    ValueError: memory_mb is out of range.")
@@ -231,16 +239,19 @@ void bind_search_figures(nb::class_<Search>& type) {
         .def("lines", &Search::lines, "multipv"_a = 1, unlocked,
              "The best moves, best first: proven wins, the shortest first; then by visits, unless the root's policy has another\n"
              "order; proven losses last. Moves without visits follow by prior. Empty only if there is no legal move.")
-        .def("teaching", [](const Search& search) {
-            std::vector<std::pair<Move, int>> moves;
-            for (const TaughtMove& each : search.teaching()) moves.emplace_back(each.move, each.weight);
-            return moves;
-        }, unlocked,
-             "What a network should learn of the root's moves: moves with weights of 1 to 65535.\n\n"
-             "The first is the move to play, as in `lines`; the others follow by weight, and those without any are left out.\n"
-             "With PUCT a weight is the number of visits, less those that noise and forced playouts caused; with Gumbel the\n"
-             "improved policy times 65535. A proven win has all of it, a move that is proven to lose none unless all do.\n"
-             "Empty as long as no move has visits.")
+        .def(
+            "teaching",
+            [](const Search& search) {
+                std::vector<std::pair<Move, int>> moves;
+                for (const TaughtMove& each : search.teaching()) moves.emplace_back(each.move, each.weight);
+                return moves;
+            },
+            unlocked,
+            "What a network should learn of the root's moves: moves with weights of 1 to 65535.\n\n"
+            "The first is the move to play, as in `lines`; the others follow by weight, and those without any are left out.\n"
+            "With PUCT a weight is the number of visits, less those that noise and forced playouts caused; with Gumbel the\n"
+            "improved policy times 65535. A proven win has all of it, a move that is proven to lose none unless all do.\n"
+            "Empty as long as no move has visits.")
         .def("tree_text", &Search::tree_text, unlocked,
              "The whole tree, for tests: a line for each node, indented by its depth. It has move, visits, mean value and prior for\n"
              "the side that moved, and of a proven node its result for the side to move and the plies to the end.")
@@ -251,44 +262,52 @@ void bind_search_figures(nb::class_<Search>& type) {
 void bind_search_class(nb::module_& m) {
     const auto unlocked = nb::call_guard<Unlocked>();
     nb::class_<Search> type(m, "Search",
-        "A tree search that an evaluator feeds a batch at a time. Any method may be called from any thread.\n\n"
-        "    search.set_position(position)\n"
-        "    while n := search.gather(batch, input, 0, limit):\n"
-        "        evaluate(n)\n"
-        "        search.apply(batch, logits, values)\n"
-        "    best = search.lines(1)[0]\n\n"
-        "`fukayomi.engine.search.Searcher` does this in threads, with limits.");
+                            "A tree search that an evaluator feeds a batch at a time. Any method may be called from any thread.\n\n"
+                            "    search.set_position(position)\n"
+                            "    while n := search.gather(batch, input, 0, limit):\n"
+                            "        evaluate(n)\n"
+                            "        search.apply(batch, logits, values)\n"
+                            "    best = search.lines(1)[0]\n\n"
+                            "`fukayomi.engine.search.Searcher` does this in threads, with limits.");
     type.def(nb::init<const SearchParams&, std::size_t>(), "params"_a, "memory_mb"_a,
              "A search from the start position.\n\nArgs:\n    params: Copied; later changes have no effect.\n"
              "    memory_mb: Memory limit of the tree in MiB, 1 to 65536. At the limit, what is below nodes with few visits is dropped,\n"
-             "        an eighth of the memory at once; the nodes keep their visits, values and proofs.\n\nRaises:\n    ValueError: memory_mb is out of range.")
-        .def("set_position", [](Search& search, const Position& pos, const std::vector<Move>& search_moves,
-                               std::optional<std::uint64_t> nodes, bool explores) {
-            const Position position = pos;
-            const Unlocked release;
-            return search.set_position(position, search_moves, nodes, explores);
-        }, "pos"_a, "search_moves"_a = std::vector<Move>(), nb::kw_only(), "nodes"_a = nb::none(), "explores"_a = true,
-             "Make a position the root. Batches in flight are cancelled: applying them changes nothing.\n\n"
-             "Args:\n    pos: The position with its past.\n    search_moves: The root moves to search; all if empty.\n"
-             "    nodes: Maximum number of leaves that will be evaluated, None if unknown: for root policies that plan ahead.\n"
-             "        It does not end the search.\n"
-             "    explores: False leaves out noise and forced playouts in this search, and what Gumbel leaves to chance.\n\n"
-             "Returns:\n    Whether the tree was kept: the game is the last one or goes on from it by moves in the tree.\n\n"
-             "Raises:\n    ValueError: A search move is not legal.")
-        .def("compare", [](Search& search, const std::vector<Move>& moves) {
-            const Unlocked release;
-            search.compare(moves);
-        }, "moves"_a,
-             "Give visits to these root moves alone, to each the same number, until the position is set again.\n\n"
-             "The other moves keep what they have. Where all of these are proven, all moves are searched again.\n\n"
-             "Raises:\n    ValueError: There is no move, or one that the root does not have.")
-        .def("new_batch", [](Search& search, std::size_t capacity, EvalCache* cache) {
-            return std::make_unique<Batch>(search, capacity, cache);
-        }, "capacity"_a, "cache"_a.none() = nb::none(), nb::keep_alive<0, 1>(), nb::keep_alive<0, 3>(),
-             "A batch for up to `capacity` leaves.\n\n"
-             "Args:\n    capacity: Maximum number of leaves, 1 to 65536.\n"
-             "    cache: Evaluations by the network that the batch goes to. Leaves found there need no row; what apply is given\n"
-             "        is added. None: no cache.\n\nRaises:\n    ValueError: capacity is out of range.")
+             "        an eighth of the memory at once; the nodes keep their visits, values and proofs.\n\nRaises:\n    ValueError: "
+             "memory_mb is out of range.")
+        .def(
+            "set_position",
+            [](Search& search, const Position& pos, const std::vector<Move>& search_moves, std::optional<std::uint64_t> nodes,
+               bool explores) {
+                const Position position = pos;
+                const Unlocked release;
+                return search.set_position(position, search_moves, nodes, explores);
+            },
+            "pos"_a, "search_moves"_a = std::vector<Move>(), nb::kw_only(), "nodes"_a = nb::none(), "explores"_a = true,
+            "Make a position the root. Batches in flight are cancelled: applying them changes nothing.\n\n"
+            "Args:\n    pos: The position with its past.\n    search_moves: The root moves to search; all if empty.\n"
+            "    nodes: Maximum number of leaves that will be evaluated, None if unknown: for root policies that plan ahead.\n"
+            "        It does not end the search.\n"
+            "    explores: False leaves out noise and forced playouts in this search, and what Gumbel leaves to chance.\n\n"
+            "Returns:\n    Whether the tree was kept: the game is the last one or goes on from it by moves in the tree.\n\n"
+            "Raises:\n    ValueError: A search move is not legal.")
+        .def(
+            "compare",
+            [](Search& search, const std::vector<Move>& moves) {
+                const Unlocked release;
+                search.compare(moves);
+            },
+            "moves"_a,
+            "Give visits to these root moves alone, to each the same number, until the position is set again.\n\n"
+            "The other moves keep what they have. Where all of these are proven, all moves are searched again.\n\n"
+            "Raises:\n    ValueError: There is no move, or one that the root does not have.")
+        .def(
+            "new_batch",
+            [](Search& search, std::size_t capacity, EvalCache* cache) { return std::make_unique<Batch>(search, capacity, cache); },
+            "capacity"_a, "cache"_a.none() = nb::none(), nb::keep_alive<0, 1>(), nb::keep_alive<0, 3>(),
+            "A batch for up to `capacity` leaves.\n\n"
+            "Args:\n    capacity: Maximum number of leaves, 1 to 65536.\n"
+            "    cache: Evaluations by the network that the batch goes to. Leaves found there need no row; what apply is given\n"
+            "        is added. None: no cache.\n\nRaises:\n    ValueError: capacity is out of range.")
         .def("gather", &gather, "batch"_a, "input"_a, "first"_a, "limit"_a, "nodes"_a = nb::none(),
              "Select new leaves and write them into rows of an input.\n\n"
              "Args:\n    batch: An empty batch.\n    input: That of the evaluator.\n    first: The first row to write.\n"
@@ -302,8 +321,8 @@ void bind_search_class(nb::module_& m) {
              "Args:\n    logits: float32 [C, 593], of the moves in the order in which they were written.\n"
              "    values: float32 [C], win probability of the side to move.\n\n"
              "Raises:\n    ValueError: A logit is not finite or a value is not in 0 to 1; the batch is cancelled.")
-        .def("run", &run_stretch, "batch"_a, "evaluator"_a, "input"_a, "logits"_a.noconvert(), "values"_a.noconvert(), "limit"_a,
-             "nodes"_a, "visits_per_leaf"_a = 0, "seconds"_a = 0.0,
+        .def("run", &run_stretch, "batch"_a, "evaluator"_a, "input"_a, "logits"_a.noconvert(), "values"_a.noconvert(), "limit"_a, "nodes"_a,
+             "visits_per_leaf"_a = 0, "seconds"_a = 0.0,
              nb::sig("def run(self, batch: Batch, evaluator: CoreEvaluator, input: SlotInput, logits: NDArray[numpy.float32], "
                      "values: NDArray[numpy.float32], limit: int, nodes: int, visits_per_leaf: int = 0, seconds: float = 0.0) "
                      "-> tuple[int, bool, bool]"),
@@ -315,7 +334,8 @@ void bind_search_class(nb::module_& m) {
              "    seconds: After this time no batch begins; there is always one.\n\n"
              "Returns:\n    The number of leaves searched; whether it ended because there was none, as `gather` says by 0; and False\n"
              "    if a result of the evaluator is not finite, whose batch is cancelled.\n\n"
-             "Raises:\n    ValueError: Memory is too small, the batch is of another search, or a logit or a value is unusable; the batch is\n"
+             "Raises:\n    ValueError: Memory is too small, the batch is of another search, or a logit or a value is unusable; the batch "
+             "is\n"
              "        cancelled.\n    RuntimeError: The batch is in use.")
         .def("labelled_leaves", &labelled_leaves, "batch"_a, "logits"_a.noconvert(), "values"_a.noconvert(),
              "The positions of a batch with what the evaluator says of them, before it is applied, as bytes of hcpe3: games of one\n"
@@ -333,26 +353,29 @@ void bind_search_class(nb::module_& m) {
              "    mate_plies: Plies until mate from `pos`; None if the game is won in another way.\n\n"
              "Returns:\n    Whether the result was entered. False if the tree does not hold the position, nor the one before it\n"
              "    as an evaluated node.\n\nRaises:\n    ValueError: The winner cannot mate after this number of plies.")
-        .def("enter_mate", [](Search& search, const Position& pos, const std::vector<Move>& moves) {
-            const Position position = pos;
-            const Unlocked release;
-            return search.enter_mate(position, moves);
-        }, "pos"_a, "moves"_a,
-             "Enter a mate that was found elsewhere, with its line, which the lines of the search then end with.\n\n"
-             "Otherwise as `prove`, for the side to move.\n\n"
-             "Args:\n    pos: The position with its past; the root or one that follows from it.\n"
-             "    moves: The whole mate by the side to move, an odd number of moves.\n\n"
-             "Returns:\n    Whether the mate was entered. False if the tree does not hold the position; before the root is\n"
-             "    evaluated; or if the first move is not one that the root may play.\n\n"
-             "Raises:\n    ValueError: A move is not legal, or the last one does not mate.")
+        .def(
+            "enter_mate",
+            [](Search& search, const Position& pos, const std::vector<Move>& moves) {
+                const Position position = pos;
+                const Unlocked release;
+                return search.enter_mate(position, moves);
+            },
+            "pos"_a, "moves"_a,
+            "Enter a mate that was found elsewhere, with its line, which the lines of the search then end with.\n\n"
+            "Otherwise as `prove`, for the side to move.\n\n"
+            "Args:\n    pos: The position with its past; the root or one that follows from it.\n"
+            "    moves: The whole mate by the side to move, an odd number of moves.\n\n"
+            "Returns:\n    Whether the mate was entered. False if the tree does not hold the position; before the root is\n"
+            "    evaluated; or if the first move is not one that the root may play.\n\n"
+            "Raises:\n    ValueError: A move is not legal, or the last one does not mate.")
         .def("stop", &Search::stop, "Make gather return 0 from now on; a gather under way gives up its leaves.")
         .def("resume", &Search::resume, "Undo stop.");
     bind_search_figures(type);
 }
 
 void bind_evaluators(nb::module_& m) {
-    nb::class_<HashEvaluator, CoreEvaluator>(m, "HashEvaluator",
-        "Stands in for a network: logits of about N(0, 1.5) and values around 0.5, from a hash of the planes.")
+    nb::class_<HashEvaluator, CoreEvaluator>(
+        m, "HashEvaluator", "Stands in for a network: logits of about N(0, 1.5) and values around 0.5, from a hash of the planes.")
         .def(nb::init<std::uint64_t>(), "seed"_a = 0);
     nb::class_<UniformEvaluator, CoreEvaluator>(m, "UniformEvaluator", "Gives every move the same logit and every position the value 0.5.")
         .def(nb::init<>());

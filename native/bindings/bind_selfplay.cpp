@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -42,7 +43,7 @@ constexpr double MOST_SECONDS = 3600.0;
 
 nb::tuple run_stretch(SelfplayPool& pool, std::size_t share, CoreEvaluator& evaluator, SlotInput& input,
                       const Rows<float, MAX_MOVES>& logits, const Rows<float>& values, std::size_t limit, int network, double seconds) {
-    if (!(seconds >= 0.0 && seconds <= MOST_SECONDS)) throw nb::value_error("seconds must be 0 to 3600");
+    if (!(seconds >= 0.0 && seconds <= MOST_SECONDS)) throw std::invalid_argument("seconds must be 0 to 3600");
     require_rows_of(input, 0, limit);
     require_rows(limit, logits, values);
     const auto time = std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * 1e9));
@@ -55,7 +56,8 @@ nb::tuple run_stretch(SelfplayPool& pool, std::size_t share, CoreEvaluator& eval
 }
 
 void bind_params(nb::module_& m) {
-    nb::class_<SelfplayParams> type(m, "SelfplayParams",
+    nb::class_<SelfplayParams> type(
+        m, "SelfplayParams",
         "How games against itself are played; names and defaults are dlshogi's. Setting one to a bad value raises ValueError.\n\n"
         "Plies count from a game's first searched move, unless something else is said.");
     type.def(nb::init<>());
@@ -67,10 +69,11 @@ void bind_params(nb::module_& m) {
     parameter(type, "reuse", &SelfplayParams::reuse, "Whether to keep the subtree of the move played.");
     parameter(type, "leaves", &SelfplayParams::leaves, "Maximum number of leaves that a game gives to a batch.");
     parameter(type, "random", &SelfplayParams::random, "Number of moves that are drawn at random in proportion to visits^(1/temperature).");
-    parameter(type, "random_temperature", &SelfplayParams::random_temperature, "Temperature of the first random move; at least 0.1 counts.");
-    parameter(type, "random_temperature_drop", &SelfplayParams::random_temperature_drop,
-              "What it loses with each move of the same side.");
-    parameter(type, "random_cutoff", &SelfplayParams::random_cutoff, "Only moves whose win rate is at most this much below the best are drawn.");
+    parameter(type, "random_temperature", &SelfplayParams::random_temperature,
+              "Temperature of the first random move; at least 0.1 counts.");
+    parameter(type, "random_temperature_drop", &SelfplayParams::random_temperature_drop, "What it loses with each move of the same side.");
+    parameter(type, "random_cutoff", &SelfplayParams::random_cutoff,
+              "Only moves whose win rate is at most this much below the best are drawn.");
     parameter(type, "random_cutoff_drop", &SelfplayParams::random_cutoff_drop, "What it loses with each move of the same side.");
     parameter(type, "train_random", &SelfplayParams::train_random, "Whether positions in which the move was drawn have targets.");
     parameter(type, "random2", &SelfplayParams::random2,
@@ -113,9 +116,11 @@ void bind_games(nb::module_& m) {
              "    teaches: Whether its positions have targets.")
         .def_ro("network", &SelfplayPlayer::network, "Number of the network.")
         .def_ro("teaches", &SelfplayPlayer::teaches, "Whether its positions have targets.")
-        .def("__repr__", [](const SelfplayPlayer& player) {
-            return "SelfplayPlayer(network=" + std::to_string(player.network) + ", teaches=" + (player.teaches ? "True" : "False") + ")";
-        })
+        .def("__repr__",
+             [](const SelfplayPlayer& player) {
+                 return "SelfplayPlayer(network=" + std::to_string(player.network) + ", teaches=" + (player.teaches ? "True" : "False") +
+                        ")";
+             })
         .def("__eq__", [](const SelfplayPlayer& a, const SelfplayPlayer& b) { return a == b; }, "other"_a, nb::is_operator());
     m.attr("OUTSIDE") = OUTSIDE;
     nb::enum_<GameReason>(m, "GameReason", "Why a game against itself ended.")
@@ -126,27 +131,32 @@ void bind_games(nb::module_& m) {
         .value("MAX_PLIES", GameReason::MAX_PLIES, "Drawn after SelfplayParams.max_move moves, or ended after SelfplayParams.plies.");
     nb::class_<FinishedGame>(m, "FinishedGame", "A game that is over.")
         .def_ro("index", &FinishedGame::index, "Its number.")
-        .def_prop_ro("data", [](const FinishedGame& game) {
-            return nb::bytes(reinterpret_cast<const char*>(game.data.data()), game.data.size());
-        }, "The game as hcpe3.")
-        .def_prop_ro("kept", [](const FinishedGame& game) {
-            return nb::bytes(reinterpret_cast<const char*>(game.kept.data()), game.kept.size());
-        }, "As hcpe3. With SelfplayParams.keep_leaves the positions that its searches asked the network about, in that order, with\n"
-           "what it said of them (see Search.labelled_leaves). With keep_nodes those of the trees (see Search.labelled_nodes), the\n"
-           "tree of the last search first: of a position that comes twice, the first has more visits where the tree was kept.")
+        .def_prop_ro(
+            "data", [](const FinishedGame& game) { return nb::bytes(reinterpret_cast<const char*>(game.data.data()), game.data.size()); },
+            "The game as hcpe3.")
+        .def_prop_ro(
+            "kept", [](const FinishedGame& game) { return nb::bytes(reinterpret_cast<const char*>(game.kept.data()), game.kept.size()); },
+            "As hcpe3. With SelfplayParams.keep_leaves the positions that its searches asked the network about, in that order, with\n"
+            "what it said of them (see Search.labelled_leaves). With keep_nodes those of the trees (see Search.labelled_nodes), the\n"
+            "tree of the last search first: of a position that comes twice, the first has more visits where the tree was kept.")
         .def_ro("winner", &FinishedGame::winner, "None for a draw.")
         .def_ro("reason", &FinishedGame::reason, "Why it ended.")
         .def_ro("moves", &FinishedGame::moves, "All moves, those of the opening included.")
-        .def_prop_ro("plies", [](const FinishedGame& game) { return game.moves.size(); }, "Number of moves.")
+        .def_prop_ro(
+            "plies", [](const FinishedGame& game) { return game.moves.size(); }, "Number of moves.")
         .def_ro("opening_plies", &FinishedGame::opening_plies, "Moves of the opening.")
         .def_ro("random_plies", &FinishedGame::random_plies, "Moves drawn at random.")
         .def_ro("searches", &FinishedGame::searches, "Moves that were searched for.")
         .def_ro("playouts", &FinishedGame::playouts, "Visits of all searches.")
         .def_ro("evaluations", &FinishedGame::evaluations, "Positions that a network evaluated for them.")
-        .def_prop_ro("positions", [](const FinishedGame& game) { return game.weights.size(); }, "Number of positions with targets.")
-        .def_prop_ro("weights", [](const FinishedGame& game) {
-            return new_array<float, nb::shape<-1>>(game.weights.data(), game.weights.size(), {game.weights.size()});
-        }, nb::rv_policy::automatic, "float32 [positions]: weight of each position with targets.")
+        .def_prop_ro(
+            "positions", [](const FinishedGame& game) { return game.weights.size(); }, "Number of positions with targets.")
+        .def_prop_ro(
+            "weights",
+            [](const FinishedGame& game) {
+                return new_array<float, nb::shape<-1>>(game.weights.data(), game.weights.size(), {game.weights.size()});
+            },
+            nb::rv_policy::automatic, "float32 [positions]: weight of each position with targets.")
         .def_ro("is_played_out", &FinishedGame::is_played_out,
                 "Whether a side would have resigned, but the game was played on to check that.")
         .def_ro("is_wrong_resignation", &FinishedGame::is_wrong_resignation, "Whether that side did not lose.");
@@ -157,7 +167,8 @@ void bind_games(nb::module_& m) {
 
 void bind_pool(nb::module_& m) {
     const auto unlocked = nb::call_guard<Unlocked>();
-    nb::class_<SelfplayPool>(m, "SelfplayPool",
+    nb::class_<SelfplayPool>(
+        m, "SelfplayPool",
         "Many games at once, which fill batches together. Any method may be called from any thread.\n\n"
         "    pool.add(0, Position())\n"
         "    while pool.playing:\n"
@@ -174,16 +185,18 @@ void bind_pool(nb::module_& m) {
              "    cache_mb: Memory in MiB for what each network has said of positions; 0: none. With keep_leaves or\n"
              "        keep_nodes each game has a cache of its own.\n\n"
              "Raises:\n    ValueError: A number is out of range.")
-        .def("add", [](SelfplayPool& pool, std::uint64_t index, const Position& opening, const SelfplayPlayer& black,
-                       const SelfplayPlayer& white) {
-            GameSetup setup{index, opening, {black, white}};
-            const Unlocked release;
-            pool.add(std::move(setup));
-        }, "index"_a, "opening"_a, "black"_a = SelfplayPlayer(), "white"_a = SelfplayPlayer(),
-             "Queue a game. It begins when a place is free.\n\nArgs:\n    index: Its number; its random numbers depend on it.\n"
-             "    opening: The position with its past, whose moves become the first of the game, without targets.\n"
-             "    black: Player.\n    white: Player.\n\n"
-             "Raises:\n    ValueError: The opening is over, or longer than max_move; or a game of this number is being played.")
+        .def(
+            "add",
+            [](SelfplayPool& pool, std::uint64_t index, const Position& opening, const SelfplayPlayer& black, const SelfplayPlayer& white) {
+                GameSetup setup{index, opening, {black, white}};
+                const Unlocked release;
+                pool.add(std::move(setup));
+            },
+            "index"_a, "opening"_a, "black"_a = SelfplayPlayer(), "white"_a = SelfplayPlayer(),
+            "Queue a game. It begins when a place is free.\n\nArgs:\n    index: Its number; its random numbers depend on it.\n"
+            "    opening: The position with its past, whose moves become the first of the game, without targets.\n"
+            "    black: Player.\n    white: Player.\n\n"
+            "Raises:\n    ValueError: The opening is over, or longer than max_move; or a game of this number is being played.")
         .def("gather", &gather, "share"_a, "input"_a, "limit"_a, "network"_a = 0,
              "Write leaves of games in which this network is to move into rows of an input, from the first on (see `Search.gather`).\n\n"
              "Args:\n    share: Number of the share, from 0.\n    input: That of the evaluator.\n    limit: Maximum number of rows.\n\n"
@@ -208,29 +221,37 @@ void bind_pool(nb::module_& m) {
              "    RuntimeError: The last batch of this share and network was not applied.")
         .def("take_waiting", &SelfplayPool::take_waiting, unlocked,
              "The games in which another program has come to move since the last call. `answer` or `restart` each.")
-        .def("answer", [](SelfplayPool& pool, std::uint64_t index, std::optional<Move> move, int eval) {
-            const Unlocked release;
-            return pool.answer(index, move.value_or(Move()), eval);
-        }, "index"_a, "move"_a.none(), "eval"_a = 0,
-             "Play the other program's move.\n\nArgs:\n    move: None: it resigns.\n    eval: Its evaluation in centipawns.\n\n"
-             "Returns:\n    Whether the game was waiting for it.\n\nRaises:\n    InvalidMoveError: The move is not legal.")
-        .def("restart", [](SelfplayPool& pool, std::uint64_t index, const SelfplayPlayer& black, const SelfplayPlayer& white) {
-            const Unlocked release;
-            return pool.restart(index, {black, white});
-        }, "index"_a, "black"_a, "white"_a,
-             "Begin a game again that is waiting for another program, which failed.\n\nArgs:\n    black: Player.\n    white: Player.\n\n"
-             "Returns:\n    Whether the game was waiting.\n\nRaises:\n    ValueError: A player has a number that does not exist.")
+        .def(
+            "answer",
+            [](SelfplayPool& pool, std::uint64_t index, std::optional<Move> move, int eval) {
+                const Unlocked release;
+                return pool.answer(index, move.value_or(Move()), eval);
+            },
+            "index"_a, "move"_a.none(), "eval"_a = 0,
+            "Play the other program's move.\n\nArgs:\n    move: None: it resigns.\n    eval: Its evaluation in centipawns.\n\n"
+            "Returns:\n    Whether the game was waiting for it.\n\nRaises:\n    InvalidMoveError: The move is not legal.")
+        .def(
+            "restart",
+            [](SelfplayPool& pool, std::uint64_t index, const SelfplayPlayer& black, const SelfplayPlayer& white) {
+                const Unlocked release;
+                return pool.restart(index, {black, white});
+            },
+            "index"_a, "black"_a, "white"_a,
+            "Begin a game again that is waiting for another program, which failed.\n\nArgs:\n    black: Player.\n    white: Player.\n\n"
+            "Returns:\n    Whether the game was waiting.\n\nRaises:\n    ValueError: A player has a number that does not exist.")
         .def("clear_queue", &SelfplayPool::clear_queue, unlocked, "Begin no more of the games that were added. Returns their number.")
         .def("take_finished", &SelfplayPool::take_finished, unlocked, "The games that have ended since the last call, in that order.")
         .def_prop_ro("queued", &SelfplayPool::queued, unlocked, "Number of games that have not begun.")
         .def_prop_ro("playing", &SelfplayPool::playing, unlocked, "Number of games that are queued or being played.")
         .def_prop_ro("shares", &SelfplayPool::shares, "Number of shares.")
-        .def("totals", [](const SelfplayPool& pool) {
-            const Unlocked release;
-            const SelfplayTotals totals = pool.totals();
-            return std::tuple(totals.searches, totals.playouts, totals.evaluations);
-        },
-             "Moves searched for, visits and evaluations of all searches that have ended, those of games in play included.")
+        .def(
+            "totals",
+            [](const SelfplayPool& pool) {
+                const Unlocked release;
+                const SelfplayTotals totals = pool.totals();
+                return std::tuple(totals.searches, totals.playouts, totals.evaluations);
+            },
+            "Moves searched for, visits and evaluations of all searches that have ended, those of games in play included.")
         .def_prop_ro("bytes_used", &SelfplayPool::bytes, unlocked, "Memory of all trees in bytes.");
 }
 

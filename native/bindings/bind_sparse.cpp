@@ -12,6 +12,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -71,7 +72,7 @@ template <class T>
 using Array = nb::ndarray<T, nb::c_contig, nb::device::cpu>;
 
 void require(bool holds, const char* what) {
-    if (!holds) throw nb::value_error(what);
+    if (!holds) throw std::invalid_argument(what);
 }
 
 std::size_t checked_count(const Array<const std::int64_t>& offsets, std::size_t total) {
@@ -114,12 +115,14 @@ Layer layer_of(const Array<const std::uint16_t>& rows, const Array<const std::in
                const Array<float>& accumulators, const Array<float>& policy, const Array<float>& value) {
     const Bags bags = bags_of(rows, offsets, SPARSE_ROWS);
     require(policy.ndim() == 2 && value.ndim() == 2 && policy.shape(0) == bags.count && value.shape(0) == bags.count &&
-                policy.shape(1) % BLOCK == 0 && value.shape(1) % BLOCK == 0, "policy or value have a wrong shape");
+                policy.shape(1) % BLOCK == 0 && value.shape(1) % BLOCK == 0,
+            "policy or value have a wrong shape");
     const Widths widths{2 * policy.shape(1), 2 * value.shape(1)};
     const std::size_t columns = widths.columns();
     require(squares.size() == SQUARE_ROWS * columns && attacked.size() == ROW_CONTENTS * ROW_ATTACKS * columns &&
                 placed.size() == ROW_CONTENTS * ROW_SQUARES * columns && others.size() == (SPARSE_ROWS - SQUARE_ROWS) * columns &&
-                bias.size() == columns, "a part of the rows has a wrong shape");
+                bias.size() == columns,
+            "a part of the rows has a wrong shape");
     require(accumulators.size() == bags.count * columns, "accumulators have a wrong shape");
     return {bags, widths};
 }
@@ -186,9 +189,8 @@ MoveTables move_tables_of(const Array<const float>& labels, const Array<const fl
 
 void move_logits_forward(const Array<const std::uint16_t>& labels, const Array<const std::uint16_t>& groups,
                          const Array<const std::int64_t>& offsets, const Array<const float>& label_table,
-                         const Array<const float>& label_bias, const Array<const float>& group_table,
-                         const Array<const float>& group_bias, const Array<const float>& hidden, const Array<float>& logits,
-                         std::size_t threads) {
+                         const Array<const float>& label_bias, const Array<const float>& group_table, const Array<const float>& group_bias,
+                         const Array<const float>& hidden, const Array<float>& logits, std::size_t threads) {
     const MoveBags moves = move_bags_of(labels, groups, offsets);
     const MoveTables tables = move_tables_of(label_table, label_bias, group_table, group_bias);
     require(hidden.size() == moves.count * tables.hidden && logits.size() == labels.size(), "hidden or logits have a wrong shape");
@@ -199,14 +201,14 @@ void move_logits_forward(const Array<const std::uint16_t>& labels, const Array<c
 void move_logits_gradients(const Array<const std::uint16_t>& labels, const Array<const std::uint16_t>& groups,
                            const Array<const std::int64_t>& offsets, const Array<const float>& label_table,
                            const Array<const float>& label_bias, const Array<const float>& group_table,
-                           const Array<const float>& group_bias, const Array<const float>& hidden,
-                           const Array<const float>& gradients, const Array<float>& label_table_gradients,
-                           const Array<float>& label_bias_gradients, const Array<float>& group_table_gradients,
-                           const Array<float>& group_bias_gradients, const Array<float>& hidden_gradients, std::size_t threads) {
+                           const Array<const float>& group_bias, const Array<const float>& hidden, const Array<const float>& gradients,
+                           const Array<float>& label_table_gradients, const Array<float>& label_bias_gradients,
+                           const Array<float>& group_table_gradients, const Array<float>& group_bias_gradients,
+                           const Array<float>& hidden_gradients, std::size_t threads) {
     const MoveBags moves = move_bags_of(labels, groups, offsets);
     const MoveTables tables = move_tables_of(label_table, label_bias, group_table, group_bias);
-    require(hidden.size() == moves.count * tables.hidden && hidden_gradients.size() == hidden.size() &&
-                gradients.size() == labels.size(), "hidden or gradients have a wrong shape");
+    require(hidden.size() == moves.count * tables.hidden && hidden_gradients.size() == hidden.size() && gradients.size() == labels.size(),
+            "hidden or gradients have a wrong shape");
     require(label_table_gradients.size() == label_table.size() && label_bias_gradients.size() == label_bias.size() &&
                 group_table_gradients.size() == group_table.size() && group_bias_gradients.size() == group_bias.size(),
             "a gradient has another shape than its table");
@@ -216,8 +218,8 @@ void move_logits_gradients(const Array<const std::uint16_t>& labels, const Array
     move_logits_backward(moves, tables, hidden.data(), gradients.data(), out, hidden_gradients.data(), threads);
 }
 
-using Positions = std::tuple<Column<std::uint16_t>, Column<std::int64_t>, Column<std::uint16_t>, MoveRowsArray, Column<std::int64_t>,
-                             Column<float>>;
+using Positions =
+    std::tuple<Column<std::uint16_t>, Column<std::int64_t>, Column<std::uint16_t>, MoveRowsArray, Column<std::int64_t>, Column<float>>;
 
 Positions positions_of(SparseBatch& batch) {
     return {owned_array(std::move(batch.rows)),         owned_array(std::move(batch.row_offsets)),
@@ -238,14 +240,19 @@ TaughtPositions sparse_planes_batch(const Rows<const std::uint8_t, PACKED1_BYTES
     std::int32_t position = 0;
     for (std::size_t c = 0; c < places.size(); ++c) {
         const std::int32_t place = places.data()[c], of = place / POLICY_LABELS;
-        require(place >= 0 && of >= position && static_cast<std::size_t>(of) < count, "places do not ascend by position, up to the last one");
+        require(place >= 0 && of >= position && static_cast<std::size_t>(of) < count,
+                "places do not ascend by position, up to the last one");
         position = of;
     }
     SparseBatch batch;
     {
         const Unlocked unlocked;
-        batch = read_sparse_planes({{planes1.data(), planes1.size()}, {planes2.data(), planes2.size()}, {labels.data(), count},
-                                    {places.data(), places.size()}, {weights.data(), weights.size()}}, threads);
+        batch = read_sparse_planes({{planes1.data(), planes1.size()},
+                                    {planes2.data(), planes2.size()},
+                                    {labels.data(), count},
+                                    {places.data(), places.size()},
+                                    {weights.data(), weights.size()}},
+                                   threads);
     }
     return std::tuple_cat(positions_of(batch), std::tuple(owned_array(std::move(batch.places)), owned_array(std::move(batch.played))));
 }
@@ -257,8 +264,9 @@ Positions sparse_batch(const Rows<const std::uint8_t, HCP_BYTES>& hcps, const Ar
     SparseBatch batch;
     {
         const Unlocked unlocked;
-        batch = read_sparse_batch({{hcps.data(), hcps.size()}, {offsets.data(), count + 1}, {moves.data(), moves.size()},
-                                   {visits.data(), visits.size()}}, threads);
+        batch = read_sparse_batch(
+            {{hcps.data(), hcps.size()}, {offsets.data(), count + 1}, {moves.data(), moves.size()}, {visits.data(), visits.size()}},
+            threads);
     }
     return positions_of(batch);
 }
@@ -273,7 +281,7 @@ const SparseKernels& kernels_named(const std::optional<std::string>& name) {
     if (!name) return *usable_sparse_kernels().back();
     for (const SparseKernels* kernels : usable_sparse_kernels())
         if (*name == kernels->name) return *kernels;
-    throw nb::value_error(("this processor has no " + *name).c_str());
+    throw std::invalid_argument("this processor has no " + *name);
 }
 
 Column<std::uint16_t> kept_rows() {
@@ -396,19 +404,22 @@ void bind_sparse(nb::module_& m) {
                               "A sparse network in integers, on the CPU.\n\n"
                               "The result of a position depends on nothing else in the batch, and has the same bits with all\n"
                               "vector instructions.")
-        .def("__init__", [](SparseNetwork* self, const FileBytes& file, const std::optional<std::string>& name) {
-            const SparseKernels& kernels = kernels_named(name);
-            const Unlocked unlocked;
-            new (self) SparseNetwork({file.data(), file.size()}, kernels);
-        }, array("file"), "instructions"_a = nb::none(),
-             "Args:\n    file: The bytes of a file, uint8 [N]; they are copied. The hash is not compared.\n"
-             "    instructions: One of `sparse_instructions`; None: the fastest.\n\n"
-             "Raises:\n    ValueError: It is no file of a sparse network, or the processor has no such instructions.")
-        .def_prop_ro("instructions", [](const SparseNetwork& network) { return network.kernels().name; },
-                     "The vector instructions that it uses.")
+        .def(
+            "__init__",
+            [](SparseNetwork* self, const FileBytes& file, const std::optional<std::string>& name) {
+                const SparseKernels& kernels = kernels_named(name);
+                const Unlocked unlocked;
+                new (self) SparseNetwork({file.data(), file.size()}, kernels);
+            },
+            array("file"), "instructions"_a = nb::none(),
+            "Args:\n    file: The bytes of a file, uint8 [N]; they are copied. The hash is not compared.\n"
+            "    instructions: One of `sparse_instructions`; None: the fastest.\n\n"
+            "Raises:\n    ValueError: It is no file of a sparse network, or the processor has no such instructions.")
+        .def_prop_ro(
+            "instructions", [](const SparseNetwork& network) { return network.kernels().name; }, "The vector instructions that it uses.")
         .def_prop_ro("bytes", &SparseNetwork::bytes, "Memory of the weights, in bytes.");
     nb::class_<SparseRunner, CoreEvaluator>(m, "SparseRunner",
-                              "Runs a sparse network on the batches of one slot, with memory and threads of its own.")
+                                            "Runs a sparse network on the batches of one slot, with memory and threads of its own.")
         .def(nb::init<std::shared_ptr<SparseNetwork>, std::size_t>(), "network"_a, "threads"_a,
              "Args:\n    network: The network.\n    threads: Threads that share the positions of a batch, 1 to 1024.\n\n"
              "Raises:\n    ValueError: There cannot be so many threads.\n    RuntimeError: The system has no more threads.");

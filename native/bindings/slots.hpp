@@ -1,6 +1,7 @@
 // The arrays of a slot, which an evaluator reads and writes, and their rows.
 #pragma once
 
+#include <stdexcept>
 #include <string>
 
 #include "arrays.hpp"
@@ -18,8 +19,7 @@ using Counts = Rows<std::uint16_t>;
 template <class... Arrays>
 void require_rows(std::size_t rows, const Arrays&... arrays) {
     const auto check = [rows](std::size_t has) {
-        if (has < rows)
-            throw nb::value_error(("an array has " + std::to_string(has) + " rows; it needs " + std::to_string(rows)).c_str());
+        if (has < rows) throw std::invalid_argument("an array has " + std::to_string(has) + " rows; it needs " + std::to_string(rows));
     };
     (check(arrays.shape(0)), ...);
 }
@@ -28,8 +28,8 @@ void require_rows(std::size_t rows, const Arrays&... arrays) {
 inline void require_rows_of(const SlotInput& input, std::size_t first, std::size_t rows) {
     const std::size_t has = input.capacity();
     if (first > has || rows > has - first)
-        throw nb::value_error(("the input has " + std::to_string(has) + " rows; rows from " + std::to_string(first) + " on, " +
-                               std::to_string(rows) + " of them, are not all there").c_str());
+        throw std::invalid_argument("the input has " + std::to_string(has) + " rows; rows from " + std::to_string(first) + " on, " +
+                                    std::to_string(rows) + " of them, are not all there");
 }
 
 }  // namespace fukayomi

@@ -6,7 +6,7 @@
 namespace fukayomi {
 namespace {
 
-constexpr std::size_t PIECES = 31;      // by Piece, NO_PIECE included
+constexpr std::size_t PIECES = 31;       // by Piece, NO_PIECE included
 constexpr std::size_t HAND_COUNTS = 19;  // 0 to 18
 
 // Random words in the order in which Apery draws them, from the generator's default seed.
@@ -35,10 +35,8 @@ const Tables& tables() {
 std::uint64_t book_key(const Board& pos) {
     const Tables& t = tables();
     std::uint64_t key = pos.turn() == WHITE ? t.turn : 0;
-    pos.occupied().for_each(
-        [&](Square s) { key ^= t.piece[pos.piece_on(s)][static_cast<std::size_t>(s)]; });
-    for (std::size_t i = 0; i < HAND_TYPES; ++i)
-        key ^= t.hand[i][static_cast<std::size_t>(pos.hand(pos.turn()).count(HAND_ORDER[i]))];
+    pos.occupied().for_each([&](Square s) { key ^= t.piece[pos.piece_on(s)][static_cast<std::size_t>(s)]; });
+    for (std::size_t i = 0; i < HAND_TYPES; ++i) key ^= t.hand[i][static_cast<std::size_t>(pos.hand(pos.turn()).count(HAND_ORDER[i]))];
     return key;
 }
 

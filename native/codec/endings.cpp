@@ -18,8 +18,7 @@ GameEnding judge(Board pos, std::span<const std::uint16_t> moves) {
     history.push(pos);
     for (std::size_t i = 0; i < moves.size(); ++i) {
         const Move m(moves[i]);
-        if (!is_move(m))
-            throw ParseError(ParseError::Kind::MOVE, "the 16 bits " + std::to_string(moves[i]) + " are not a move");
+        if (!is_move(m)) throw ParseError(ParseError::Kind::MOVE, "the 16 bits " + std::to_string(moves[i]) + " are not a move");
         require_legal(pos, m);
         pos.do_move(m);
         history.push(pos);
@@ -29,8 +28,8 @@ GameEnding judge(Board pos, std::span<const std::uint16_t> moves) {
     ending.is_mated = !has_legal_move(pos);
     ending.repetition = history.fourfold();
     ending.occurrences = history.occurrences();
-    ending.can_declare = pos.can_declare_win(DeclarationRule::POINTS_27) ||
-                         pos.can_declare_win(DeclarationRule::POINTS_24) || pos.can_declare_win(DeclarationRule::TRY);
+    ending.can_declare = pos.can_declare_win(DeclarationRule::POINTS_27) || pos.can_declare_win(DeclarationRule::POINTS_24) ||
+                         pos.can_declare_win(DeclarationRule::TRY);
     ending.black_to_move = pos.turn() == BLACK;
     return ending;
 }
@@ -45,8 +44,7 @@ std::vector<GameEnding> judge_endings(std::span<const std::uint8_t> starts, std:
     std::vector<GameEnding> endings;
     endings.reserve(games);
     for (std::size_t g = 0; g < games; ++g) {
-        if (plies[g] > plies[g + 1] || plies[g + 1] > moves.size())
-            throw std::invalid_argument("plies must not fall");
+        if (plies[g] > plies[g + 1] || plies[g + 1] > moves.size()) throw std::invalid_argument("plies must not fall");
         const Board start = decode_hcp(HcpView(starts.data() + g * HCP_BYTES, HCP_BYTES));
         endings.push_back(judge(start, moves.subspan(plies[g], plies[g + 1] - plies[g])));
     }

@@ -46,10 +46,9 @@ constexpr auto ONE_SQUARE = [] {
 }();
 
 class Reader {
-public:
+  public:
     // The sets must be empty.
-    Reader(const PackedCode& code, HcpView bytes, Color viewer, PieceSets& sets)
-        : code_(code), bytes_(bytes), sets_(sets) {
+    Reader(const PackedCode& code, HcpView bytes, Color viewer, PieceSets& sets) : code_(code), bytes_(bytes), sets_(sets) {
         std::memcpy(buffer_.data(), bytes.data(), HCP_BYTES);
         read_header(viewer);
         read_board();
@@ -57,7 +56,7 @@ public:
         if ((counts_ & COUNTED) != FULL_COUNT) reject(code_, bytes_, "not the 40 pieces of a shogi set");
     }
 
-private:
+  private:
     // At least 57 bits from the cursor on, with zeros after the end.
     std::uint64_t peek() const {
         std::uint64_t word;
@@ -81,9 +80,7 @@ private:
         cursor_ = 15;
     }
 
-    void place(unsigned piece, Square s) {
-        sets_.pieces[piece ^ swap_] |= seen_[static_cast<std::size_t>(s)];
-    }
+    void place(unsigned piece, Square s) { sets_.pieces[piece ^ swap_] |= seen_[static_cast<std::size_t>(s)]; }
 
     // The square of the i-th place that is not a king's.
     Square square_of(int i) const {
@@ -142,7 +139,7 @@ private:
 };
 
 class Writer {
-public:
+  public:
     void skip(int bits) {
         for (; bits > 32; bits -= 32) put({0, 32});
         put({0, static_cast<std::uint8_t>(bits)});
@@ -165,7 +162,7 @@ public:
         return hcp;
     }
 
-private:
+  private:
     static constexpr int WORD = 64;
     std::array<std::uint64_t, TOTAL_BITS / WORD> words_{};
     std::size_t at_ = 0;
@@ -183,8 +180,7 @@ int set_aside(const Board& pos, std::size_t i) {
 
 Hcp encode(const PackedCode& code, const Board& pos) {
     const auto fail = [&](const char* why) -> void {
-        throw ParseError(ParseError::Kind::PACKED,
-                         "no " + std::string(code.name) + " for the position \"" + pos.sfen() + "\": " + why);
+        throw ParseError(ParseError::Kind::PACKED, "no " + std::string(code.name) + " for the position \"" + pos.sfen() + "\": " + why);
     };
     const Square black = pos.king(BLACK);
     const Square white = pos.king(WHITE);
@@ -227,8 +223,7 @@ PieceSets read(const PackedCode& code, HcpView bytes, Color viewer) {
 Board decode(const PackedCode& code, HcpView bytes) {
     const PieceSets sets = read(code, bytes, BLACK);
     Board pos = Board::empty();
-    for (std::uint8_t p = 1; p < sets.pieces.size(); ++p)
-        sets.pieces[p].for_each([&](Square s) { pos.put(static_cast<Piece>(p), s); });
+    for (std::uint8_t p = 1; p < sets.pieces.size(); ++p) sets.pieces[p].for_each([&](Square s) { pos.put(static_cast<Piece>(p), s); });
     for (const Color c : {BLACK, WHITE})
         for (const PieceType t : HAND_ORDER) pos.set_hand(c, t, sets.hands[c].count(t));
     pos.set_turn(sets.turn);

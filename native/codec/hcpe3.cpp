@@ -33,7 +33,7 @@ struct Fault {
 
 // Takes one game off the bytes.
 class GameReader {
-public:
+  public:
     enum class Outcome { WHOLE, UNFINISHED, DAMAGED };
 
     explicit GameReader(std::span<const std::uint8_t> data) : data_(data) {}
@@ -59,7 +59,7 @@ public:
     std::size_t end() const { return cursor_; }  // of the game that was whole
     const Fault& fault() const { return *fault_; }
 
-private:
+  private:
     bool has(std::size_t bytes) const { return data_.size() - cursor_ >= bytes; }
 
     Outcome damaged(int ply, std::string reason) {
@@ -102,8 +102,7 @@ private:
         const std::uint8_t* bytes = data_.data() + cursor_;
         const Move move(read_u16(bytes));
         const std::size_t candidates = read_u16(bytes + 4);
-        if (candidates > MAX_MOVES)
-            return damaged(ply, std::to_string(candidates) + " candidates are more than any position has");
+        if (candidates > MAX_MOVES) return damaged(ply, std::to_string(candidates) + " candidates are more than any position has");
         if (!pos.is_legal(move)) return damaged(ply, forbidden("move", pos, move));
         cursor_ += HCPE3_MOVE_BYTES;
         out.hcps.push_back(encode_hcp(pos));
@@ -142,14 +141,12 @@ void require(bool condition, const std::string& what) {
     if (!condition) throw std::invalid_argument(what);
 }
 
-void require_steps(std::span<const std::uint64_t> starts, std::size_t rows, std::size_t end, std::size_t most,
-                   const char* what) {
+void require_steps(std::span<const std::uint64_t> starts, std::size_t rows, std::size_t end, std::size_t most, const char* what) {
     require(starts.size() == rows + 1 && starts.front() == 0 && starts.back() == end,
             std::string(what) + " must lead from 0 to the end of its column, one entry more than its rows");
     for (std::size_t i = 0; i < rows; ++i)
         require(starts[i] <= starts[i + 1] && starts[i + 1] - starts[i] <= most,
-                std::string(what) + ", row " + std::to_string(i) + ": fewer than none, or more than " +
-                    std::to_string(most));
+                std::string(what) + ", row " + std::to_string(i) + ": fewer than none, or more than " + std::to_string(most));
 }
 
 void put_u16(std::vector<std::uint8_t>& out, std::uint16_t value) {
@@ -165,8 +162,10 @@ DecodedGames decode_hcpe3(std::span<const std::uint8_t> data, bool last, bool se
     std::size_t offset = 0;
     const auto end_damage = [&] {
         if (!searching) return;
-        if (found.damages.empty()) found.gap = offset;
-        else found.damages.back().bytes = offset - found.damages.back().offset;
+        if (found.damages.empty())
+            found.gap = offset;
+        else
+            found.damages.back().bytes = offset - found.damages.back().offset;
         searching = false;
     };
     while (offset < data.size()) {
@@ -199,13 +198,11 @@ std::vector<std::uint8_t> encode_hcpe3(const GameRows& games) {
     require(games.starts.size() == count * HCP_BYTES && games.opponents.size() == count,
             "starts, results and opponents differ in their number of games");
     require(games.evals.size() == games.moves.size(), "moves and evals differ in their number");
-    require(games.candidate_visits.size() == games.candidate_moves.size(),
-            "the candidates' moves and visits differ in their number");
+    require(games.candidate_visits.size() == games.candidate_moves.size(), "the candidates' moves and visits differ in their number");
     require_steps(games.plies, count, games.moves.size(), MOST_MOVES, "plies");
     require_steps(games.candidates, games.moves.size(), games.candidate_moves.size(), MAX_MOVES, "candidates");
     std::vector<std::uint8_t> out;
-    out.reserve(count * HCPE3_HEADER_BYTES + games.moves.size() * HCPE3_MOVE_BYTES +
-                games.candidate_moves.size() * HCPE3_CANDIDATE_BYTES);
+    out.reserve(count * HCPE3_HEADER_BYTES + games.moves.size() * HCPE3_MOVE_BYTES + games.candidate_moves.size() * HCPE3_CANDIDATE_BYTES);
     for (std::size_t g = 0; g < count; ++g) {
         const auto start = games.starts.subspan(g * HCP_BYTES, HCP_BYTES);
         out.insert(out.end(), start.begin(), start.end());

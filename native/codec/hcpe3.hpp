@@ -19,14 +19,14 @@ constexpr std::size_t HCPE3_CANDIDATE_BYTES = 4;
 
 // Games as columns: G games, P moves (plies), C candidates.
 struct GameColumns {
-    std::vector<std::uint64_t> offsets;  // [G] where each game begins in the bytes it was read from
-    std::vector<Hcp> starts;             // [G]
-    std::vector<std::uint8_t> results;   // [G] 0 draw, 1 Black won, 2 White won; plus flags
-    std::vector<std::uint8_t> opponents;  // [G]
-    std::vector<std::uint64_t> plies{0};  // [G + 1]: the moves of game g are plies[g] to plies[g + 1]
-    std::vector<Hcp> hcps;                // [P] before each move
-    std::vector<std::uint16_t> moves;     // [P] the move played
-    std::vector<std::int16_t> evals;      // [P] from the side to move
+    std::vector<std::uint64_t> offsets;           // [G] where each game begins in the bytes it was read from
+    std::vector<Hcp> starts;                      // [G]
+    std::vector<std::uint8_t> results;            // [G] 0 draw, 1 Black won, 2 White won; plus flags
+    std::vector<std::uint8_t> opponents;          // [G]
+    std::vector<std::uint64_t> plies{0};          // [G + 1]: the moves of game g are plies[g] to plies[g + 1]
+    std::vector<Hcp> hcps;                        // [P] before each move
+    std::vector<std::uint16_t> moves;             // [P] the move played
+    std::vector<std::int16_t> evals;              // [P] from the side to move
     std::vector<std::uint64_t> candidates{0};     // [P + 1]: those of move p are candidates[p] to candidates[p + 1]
     std::vector<std::uint16_t> candidate_moves;   // [C]
     std::vector<std::uint16_t> candidate_visits;  // [C]

@@ -20,7 +20,7 @@ struct BitCode {
     std::uint8_t bits;
 };
 
-constexpr int BOX = 2;        // after Black and White: whoever owns the pieces that are set aside
+constexpr int BOX = 2;         // after Black and White: whoever owns the pieces that are set aside
 constexpr int PEEK_BITS = 10;  // bits that choose an entry of PackedCode::board_steps
 constexpr std::uint8_t UNCOUNTED = 56;
 
@@ -40,11 +40,11 @@ struct HandStep {
 // Tables by which a position is read and written.
 struct PackedCode {
     const char* name;
-    bool hands_in_order;  // whether a reader insists on it, so that a position has one code only
-    std::array<BitCode, 32> board{};                             // by Piece; kings and NO_PIECE unused
-    std::array<std::array<BitCode, HAND_TYPES>, 3> hand{};       // by owner (BLACK, WHITE, BOX) and place in HAND_ORDER
-    std::array<BoardStep, 1 << PEEK_BITS> board_steps{};         // by the next bits
-    std::array<HandStep, 128> hand_steps{};                      // by the next bits
+    bool hands_in_order;                                    // whether a reader insists on it, so that a position has one code only
+    std::array<BitCode, 32> board{};                        // by Piece; kings and NO_PIECE unused
+    std::array<std::array<BitCode, HAND_TYPES>, 3> hand{};  // by owner (BLACK, WHITE, BOX) and place in HAND_ORDER
+    std::array<BoardStep, 1 << PEEK_BITS> board_steps{};    // by the next bits
+    std::array<HandStep, 128> hand_steps{};                 // by the next bits
 };
 
 // What distinguishes a code.
@@ -53,7 +53,7 @@ struct CodeRules {
     std::array<BitCode, 8> board;  // by PieceType: Black's, not promoted
     bool promotion_before_color;   // gold has no bit for promotion
     bool hands_in_order;
-    std::array<BitCode, HAND_TYPES> hand;  // in HAND_ORDER: Black's; the last bit is the colour
+    std::array<BitCode, HAND_TYPES> hand;      // in HAND_ORDER: Black's; the last bit is the colour
     std::array<std::uint8_t, HAND_TYPES> box;  // of as many bits as the same piece in a hand
 };
 
@@ -73,8 +73,8 @@ constexpr BoardStep board_step(const PackedCode& code, unsigned peeked) {
         const BitCode c = code.board[p];
         if (c.bits == 0 || c.bits > PEEK_BITS - empties || (rest & ((1U << c.bits) - 1)) != c.value) continue;
         const PieceType t = unpromote(type_of(static_cast<Piece>(p)));
-        return {static_cast<std::uint8_t>(empties + c.bits), static_cast<std::uint8_t>(empties + 1),
-                static_cast<std::uint8_t>(p), static_cast<std::uint8_t>(8 * hand_index(t))};
+        return {static_cast<std::uint8_t>(empties + c.bits), static_cast<std::uint8_t>(empties + 1), static_cast<std::uint8_t>(p),
+                static_cast<std::uint8_t>(8 * hand_index(t))};
     }
     return {static_cast<std::uint8_t>(empties), static_cast<std::uint8_t>(empties), NO_PIECE, UNCOUNTED};
 }
@@ -83,8 +83,7 @@ constexpr HandStep hand_step(const PackedCode& code, unsigned peeked) {
     for (std::size_t owner = 0; owner < code.hand.size(); ++owner)
         for (std::size_t i = 0; i < HAND_TYPES; ++i) {
             const BitCode c = code.hand[owner][i];
-            if ((peeked & ((1U << c.bits) - 1)) == c.value)
-                return {c.bits, static_cast<std::uint8_t>(owner * HAND_TYPES + i)};
+            if ((peeked & ((1U << c.bits) - 1)) == c.value) return {c.bits, static_cast<std::uint8_t>(owner * HAND_TYPES + i)};
         }
     return {0, 0};
 }
@@ -111,8 +110,7 @@ constexpr PackedCode make_packed_code(const CodeRules& rules) {
 
 inline constexpr PackedCode HCP_CODE = make_packed_code({
     "hcp",
-    {{{0, 0}, {0b0001, 4}, {0b000011, 6}, {0b000111, 6}, {0b001011, 6}, {0b00011111, 8}, {0b00111111, 8},
-      {0b001111, 6}}},
+    {{{0, 0}, {0b0001, 4}, {0b000011, 6}, {0b000111, 6}, {0b001011, 6}, {0b00011111, 8}, {0b00111111, 8}, {0b001111, 6}}},
     false,
     true,
     {{{0b000, 3}, {0b00001, 5}, {0b00011, 5}, {0b00101, 5}, {0b00111, 5}, {0b0011111, 7}, {0b0111111, 7}}},
@@ -122,8 +120,7 @@ inline constexpr PackedCode HCP_CODE = make_packed_code({
 // Writers of packed sfen differ in the order of the hands; we write them in the order of hcp.
 inline constexpr PackedCode PSFEN_CODE = make_packed_code({
     "psfen",
-    {{{0, 0}, {0b0001, 4}, {0b000011, 6}, {0b001011, 6}, {0b000111, 6}, {0b00011111, 8}, {0b00111111, 8},
-      {0b001111, 6}}},
+    {{{0, 0}, {0b0001, 4}, {0b000011, 6}, {0b001011, 6}, {0b000111, 6}, {0b00011111, 8}, {0b00111111, 8}, {0b001111, 6}}},
     true,
     false,
     {{{0b000, 3}, {0b00001, 5}, {0b00101, 5}, {0b00011, 5}, {0b00111, 5}, {0b0001111, 7}, {0b0011111, 7}}},

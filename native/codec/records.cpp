@@ -25,8 +25,7 @@ void for_each_record(std::size_t n, F&& f) {
 HcpView view(const std::uint8_t* rows, std::size_t i) { return HcpView(rows + i * HCP_BYTES, HCP_BYTES); }
 
 [[noreturn]] void reject_move(unsigned bits, const char* format) {
-    throw ParseError(ParseError::Kind::MOVE,
-                     "the 16 bits " + std::to_string(bits) + " are not a move of the " + format + " format");
+    throw ParseError(ParseError::Kind::MOVE, "the 16 bits " + std::to_string(bits) + " are not a move of the " + format + " format");
 }
 
 }  // namespace
@@ -65,8 +64,7 @@ void book_keys_of(std::size_t n, const std::uint8_t* hcps, std::uint64_t* keys) 
     for_each_record(n, [&](std::size_t i) { keys[i] = book_key(decode_hcp(view(hcps, i))); });
 }
 
-std::vector<BadRecord> find_bad_records(std::size_t n, const std::uint8_t* packed, const std::uint16_t* moves,
-                                        bool psv) {
+std::vector<BadRecord> find_bad_records(std::size_t n, const std::uint8_t* packed, const std::uint16_t* moves, bool psv) {
     std::vector<BadRecord> bad;
     for (std::size_t i = 0; i < n; ++i) {
         try {

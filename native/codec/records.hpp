@@ -29,7 +29,6 @@ struct BadRecord {
     std::size_t index;
     std::string reason;
 };
-std::vector<BadRecord> find_bad_records(std::size_t n, const std::uint8_t* packed, const std::uint16_t* moves,
-                                        bool psv);
+std::vector<BadRecord> find_bad_records(std::size_t n, const std::uint8_t* packed, const std::uint16_t* moves, bool psv);
 
 }  // namespace fukayomi

@@ -45,7 +45,7 @@ std::optional<unsigned> repeated_result(Repetition found, Color turn) {
 }
 
 class GameCheck {
-public:
+  public:
     GameCheck(const GameColumns& games, const SelfplayRules& rules)
         : games_(games), rules_(rules), resign_eval_(least_eval(rules.resign_threshold)) {}
 
@@ -72,7 +72,7 @@ public:
 
     GameFault fault(std::size_t game) const { return {game, fault_->first, fault_->second}; }
 
-private:
+  private:
     void fail(int ply, std::string reason) {
         if (!fault_) fault_.emplace(ply, std::move(reason));
     }
@@ -107,8 +107,10 @@ private:
         pos.do_move(Move(games_.moves[at]));
         history_.push(pos);
         if (ply + 1 == plies_ || !repeated_result(history_.first_recurrence(), pos.turn())) return;
-        if (ply + 1 < line) went_on(ply + 1);
-        else if (repeated_before_ < 0) repeated_before_ = ply + 1;
+        if (ply + 1 < line)
+            went_on(ply + 1);
+        else if (repeated_before_ < 0)
+            repeated_before_ = ply + 1;
     }
 
     void check_candidates(Color turn, int ply, std::size_t at) {
@@ -142,14 +144,13 @@ private:
                 return EndReason::NONE;
             }
             case DECLARATION_FLAG:
-                if (pos.can_declare_win(rules_.declaration))
-                    return expect(EndReason::DECLARATION, win_of(turn), flags_, "the declaration");
+                if (pos.can_declare_win(rules_.declaration)) return expect(EndReason::DECLARATION, win_of(turn), flags_, "the declaration");
                 fail(-1, "flagged as a declaration, but the side to move cannot declare a win");
                 return EndReason::NONE;
             case MAX_PLIES_FLAG:
                 if (plies_ == rules_.most_plies) return expect(EndReason::MAX_PLIES, DRAW, flags_, "the maximum of plies");
-                fail(-1, "flagged as stopped at the maximum of plies, which is " + std::to_string(rules_.most_plies) +
-                             ", after " + std::to_string(plies_));
+                fail(-1, "flagged as stopped at the maximum of plies, which is " + std::to_string(rules_.most_plies) + ", after " +
+                             std::to_string(plies_));
                 return EndReason::NONE;
             default: fail(-1, "flagged with several reasons for its end"); return EndReason::NONE;
         }
@@ -158,7 +159,8 @@ private:
     EndReason expect(EndReason end, unsigned result, unsigned flags, const char* cause) {
         if (result_ != result)
             fail(-1, std::string(cause) + " makes it " + RESULT_NAMES[result] + ", but the result is " + RESULT_NAMES[result_]);
-        else if (flags_ != flags) fail(-1, std::string(cause) + ", but the flags say otherwise");
+        else if (flags_ != flags)
+            fail(-1, std::string(cause) + ", but the flags say otherwise");
         return end;
     }
 
@@ -180,8 +182,8 @@ private:
         if (std::abs(eval) < resign_eval_)
             fail(last, "the game ends with the evaluation " + std::to_string(eval) + ", too small to resign");
         else if (result_ != win_of(better))
-            fail(last, "the evaluation " + std::to_string(eval) + " makes it " + RESULT_NAMES[win_of(better)] +
-                           ", but the result is " + RESULT_NAMES[result_]);
+            fail(last, "the evaluation " + std::to_string(eval) + " makes it " + RESULT_NAMES[win_of(better)] + ", but the result is " +
+                           RESULT_NAMES[result_]);
     }
 
     Color mover(int ply) const {

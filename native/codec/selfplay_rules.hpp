@@ -12,9 +12,9 @@ namespace fukayomi {
 
 // What the settings of the games promise.
 struct SelfplayRules {
-    int least_plies = 0;              // a shorter game is not written
-    int most_plies = 320;             // a game of this length is a draw
-    double resign_threshold = 0.99;   // a game may end by resignation where |2p - 1| is above it, p being a win probability
+    int least_plies = 0;               // a shorter game is not written
+    int most_plies = 320;              // a game of this length is a draw
+    double resign_threshold = 0.99;    // a game may end by resignation where |2p - 1| is above it, p being a win probability
     std::uint32_t most_visits = 2000;  // of all candidates of a move together
     DeclarationRule declaration = DeclarationRule::POINTS_27;
 };

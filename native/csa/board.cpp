@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "csa/text.hpp"
-#include "shogi/board_text.hpp"
 #include "shogi/board.hpp"
+#include "shogi/board_text.hpp"
 #include "shogi/validate.hpp"
 
 namespace fukayomi {
@@ -130,8 +130,7 @@ void CsaBoard::set_row(int rank, const Characters& row) {
             continue;
         }
         const PieceType type = piece_from_csa(std::string_view(cell).substr(1));
-        if ((cell[0] != '+' && cell[0] != '-') || type == NO_PIECE_TYPE)
-            refuse({"", cell, " is neither a piece nor an empty square"});
+        if ((cell[0] != '+' && cell[0] != '-') || type == NO_PIECE_TYPE) refuse({"", cell, " is neither a piece nor an empty square"});
         square = make_piece(cell[0] == '+' ? BLACK : WHITE, type);
     }
     for (std::size_t i = 27; i < row.size(); ++i)

@@ -27,13 +27,13 @@ Square square_from_csa(std::string_view text);
 
 // What the statements before the first move put on the board and into the hands, whether the rules allow it or not.
 class CsaBoard {
-public:
+  public:
     // Reads one P statement. Throws CsaRefusal.
     void set_up(std::string_view statement);
     void set_even();
     std::string sfen(Color turn) const;
 
-private:
+  private:
     using Characters = std::vector<std::string_view>;
     void take_away(std::string_view pieces);
     void set_any_row(int rank, std::string_view row);

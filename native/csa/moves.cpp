@@ -51,8 +51,7 @@ std::int64_t to_number(std::string_view digits) {
 
 WrittenMove decode_move(std::string_view text) {
     if (text.size() != 6) refuse_move(text);
-    const WrittenMove move{square_from_csa(text.substr(0, 2)), square_from_csa(text.substr(2, 2)),
-                           piece_from_csa(text.substr(4))};
+    const WrittenMove move{square_from_csa(text.substr(0, 2)), square_from_csa(text.substr(2, 2)), piece_from_csa(text.substr(4))};
     if (move.piece == NO_PIECE_TYPE || move.to == NO_SQUARE) refuse_move(text);
     if (move.from == NO_SQUARE) {
         if (!text.starts_with("00")) refuse_move(text);
@@ -71,8 +70,7 @@ std::optional<Move> find_move(const WrittenMove& move, const Board& pos) {
     if (move.from == NO_SQUARE) return Move::drop(move.piece, move.to);
     const Piece standing = pos.piece_on(move.from);
     if (standing == make_piece(pos.turn(), move.piece)) return Move::normal(move.from, move.to, false);
-    if (is_promoted(move.piece) && standing == make_piece(pos.turn(), unpromote(move.piece)))
-        return Move::normal(move.from, move.to, true);
+    if (is_promoted(move.piece) && standing == make_piece(pos.turn(), unpromote(move.piece))) return Move::normal(move.from, move.to, true);
     return std::nullopt;
 }
 
@@ -91,8 +89,8 @@ bool is_visits(std::string_view text) {
     if (visits == 0 || visits > MOST_DIGITS) return false;
     text.remove_prefix(visits);
     const auto is_capital = [](char c) { return c >= 'A' && c <= 'Z'; };
-    return text.size() >= 8 && text[0] == ',' && count_digits(text.substr(1, 4)) == 4 && is_capital(text[5]) &&
-           is_capital(text[6]) && text[7] == ',';
+    return text.size() >= 8 && text[0] == ',' && count_digits(text.substr(1, 4)) == 4 && is_capital(text[5]) && is_capital(text[6]) &&
+           text[7] == ',';
 }
 
 std::vector<VisitedMove> read_visits(std::string_view text, const Board& pos) {
@@ -116,8 +114,10 @@ std::vector<VisitedMove> read_visits(std::string_view text, const Board& pos) {
             throw ParseError(ParseError::Kind::MOVE, quoted(visits) + " is not a number of visits");
         const auto number = static_cast<std::uint64_t>(to_number(visits.substr(0, digits)));
         const auto same = std::find_if(found.begin(), found.end(), [move](const VisitedMove& v) { return v.move == move; });
-        if (same == found.end()) found.push_back({move, number});
-        else same->visits += number;
+        if (same == found.end())
+            found.push_back({move, number});
+        else
+            same->visits += number;
     }
     return found;
 }

@@ -60,9 +60,8 @@ constexpr std::array<Meaning, 7> OUTCOMES = {{
 template <std::size_t N>
 std::string_view meaning_of(std::string_view word, const std::array<Meaning, N>& meanings) {
     const auto is_same = [word](const Meaning& meaning) {
-        return std::equal(word.begin(), word.end(), meaning.first.begin(), meaning.first.end(), [](char c, char capital) {
-            return c == capital || (c >= 'a' && c <= 'z' && c - 'a' + 'A' == capital);
-        });
+        return std::equal(word.begin(), word.end(), meaning.first.begin(), meaning.first.end(),
+                          [](char c, char capital) { return c == capital || (c >= 'a' && c <= 'z' && c - 'a' + 'A' == capital); });
     };
     const auto found = std::find_if(meanings.begin(), meanings.end(), is_same);
     return found == meanings.end() ? std::string_view() : found->second;
@@ -86,8 +85,8 @@ bool is_protocol(std::string_view line) {
 }
 
 bool is_farewell(std::string_view line) {
-    constexpr std::array<std::string_view, 8> BEGINNINGS = {"LOGOUT:", "LOGIN:", "START:", "REJECT:",
-                                                            "BEGIN ",  "END ",   "CHALLENGE:", "Game_ID:"};
+    constexpr std::array<std::string_view, 8> BEGINNINGS = {
+        "LOGOUT:", "LOGIN:", "START:", "REJECT:", "BEGIN ", "END ", "CHALLENGE:", "Game_ID:"};
     return std::any_of(BEGINNINGS.begin(), BEGINNINGS.end(), [line](std::string_view key) { return line.starts_with(key); });
 }
 

@@ -34,21 +34,20 @@ bool is_move(std::string_view text) {
     constexpr std::size_t MOVE = 7;
     const auto is_capital = [](char c) { return c >= 'A' && c <= 'Z'; };
     const auto is_part_of_word = [](char c) { return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); };
-    return text.size() >= MOVE && (text[0] == '+' || text[0] == '-') && count_digits(text.substr(1, 4)) == 4 &&
-           is_capital(text[5]) && is_capital(text[6]) && (text.size() == MOVE || !is_part_of_word(text[MOVE]));
+    return text.size() >= MOVE && (text[0] == '+' || text[0] == '-') && count_digits(text.substr(1, 4)) == 4 && is_capital(text[5]) &&
+           is_capital(text[6]) && (text.size() == MOVE || !is_part_of_word(text[MOVE]));
 }
 
 // Whether a line below the end has information about the game: "N+alice", "$END_TIME:12:00", "V2.2".
 bool is_information(std::string_view line) {
-    return line.starts_with("N+") || line.starts_with("N-") || is_csa_version(line) ||
-           (line[0] == '$' && line.find(':') < line.find(' '));
+    return line.starts_with("N+") || line.starts_with("N-") || is_csa_version(line) || (line[0] == '$' && line.find(':') < line.find(' '));
 }
 
 std::string with_sign(Color color, PieceType type) { return csa_sign(color) + std::string(csa_name(type)); }
 
 // One game as it is read, statement by statement.
 class GameParser {
-public:
+  public:
     explicit GameParser(CsaGame& game) : game_(game) {
         constexpr std::size_t USUAL_MOVES = 160;
         game.moves.reserve(USUAL_MOVES);
@@ -72,8 +71,10 @@ public:
             case '%':
             case 'T':
             case 'P':
-                if (line.find(',') == std::string_view::npos) read_statement(line);
-                else read_joined(line);
+                if (line.find(',') == std::string_view::npos)
+                    read_statement(line);
+                else
+                    read_joined(line);
                 break;
             case '\'': read_comment(line); break;
             case '#': read_notice(line); break;
@@ -94,7 +95,7 @@ public:
         give_plain_scores();
     }
 
-private:
+  private:
     [[noreturn]] void fail(CsaMessage what, std::string_view text) const {
         what.back() += ": ";
         what.emplace_back(text);
@@ -121,8 +122,10 @@ private:
         switch (text.empty() ? '\0' : text[0]) {
             case '+':
             case '-':
-                if (strip_end(text).size() == 1) read_turn(text);
-                else read_move(text);
+                if (strip_end(text).size() == 1)
+                    read_turn(text);
+                else
+                    read_move(text);
                 break;
             case 'T': read_time(text); break;
             case '%': end_with(strip(text.substr(1))); break;
@@ -166,8 +169,7 @@ private:
             start();
         }
         if (mover != position_->turn())
-            fail({std::string("it is the turn of '") + csa_sign(~mover) + "', but there is a move of the other side"},
-                 text);
+            fail({std::string("it is the turn of '") + csa_sign(~mover) + "', but there is a move of the other side"}, text);
         try {
             play(decode_move(strip_end(text.substr(1))), text);
         } catch (CsaRefusal& refusal) {
@@ -180,8 +182,7 @@ private:
         const std::optional<Move> move = find_move(written, *position_);
         if (!move) {
             const Piece standing = position_->piece_on(written.from);
-            const std::string found =
-                standing == NO_PIECE ? "nothing" : with_sign(color_of(standing), type_of(standing));
+            const std::string found = standing == NO_PIECE ? "nothing" : with_sign(color_of(standing), type_of(standing));
             meet_illegal_move(text, found + " stands there, no " + with_sign(position_->turn(), written.piece));
             return;
         }
@@ -193,8 +194,7 @@ private:
             }
             return;
         }
-        if (game_.moves.size() >= MOST_PLIES)
-            fail({"a game may have at most " + std::to_string(MOST_PLIES) + " plies"}, text);
+        if (game_.moves.size() >= MOST_PLIES) fail({"a game may have at most " + std::to_string(MOST_PLIES) + " plies"}, text);
         position_->do_move(*move);
         game_.moves.push_back(move->raw());
         game_.scores.push_back(CsaGame::NO_SCORE);
@@ -211,9 +211,7 @@ private:
     // What is no time is left out, and so is a negative one, which a server with a fault wrote.
     void read_time(std::string_view text) {
         if (game_.moves.empty() && !is_over()) return;
-        std::int64_t& time_ms = is_ended() ? game_.ending_time_ms
-                                : illegal_ ? game_.illegal_move_time_ms
-                                           : game_.times_ms.back();
+        std::int64_t& time_ms = is_ended() ? game_.ending_time_ms : illegal_ ? game_.illegal_move_time_ms : game_.times_ms.back();
         if (const std::optional<std::int64_t> read = time_of(text)) time_ms = *read;
     }
 
@@ -291,8 +289,7 @@ private:
     // The names stand in what a server sends before a game, the rest is for the client.
     void read_protocol(std::string_view line) {
         for (const std::string_view key : {"Name+:", "Name-:"})
-            if (line.starts_with(key))
-                game_.headers.emplace_back(std::string("N") + key[4], strip(line.substr(key.size())));
+            if (line.starts_with(key)) game_.headers.emplace_back(std::string("N") + key[4], strip(line.substr(key.size())));
     }
 
     void read_comment(std::string_view line) {
@@ -345,8 +342,8 @@ private:
     void give_plain_scores() {
         if (plain_scores_.empty() || game_.moves.empty()) return;
         const auto before = [this](const PlainScore& noted) { return game_.comments[noted.comment].first; };
-        const bool stand_above = !has_joined_comments_ && before(plain_scores_.front()) == 0 &&
-                                 before(plain_scores_.back()) < game_.moves.size();
+        const bool stand_above =
+            !has_joined_comments_ && before(plain_scores_.front()) == 0 && before(plain_scores_.back()) < game_.moves.size();
         for (const PlainScore& noted : plain_scores_) {
             auto& [count, text] = game_.comments[noted.comment];
             const std::size_t move = count - !stand_above;  // of the first, none
@@ -368,8 +365,7 @@ private:
         const bool has_sign = number.starts_with('+') || number.starts_with('-');
         const std::size_t whole = count_digits(number.substr(has_sign));
         const std::string_view rest = number.substr(has_sign + whole);
-        const bool is_fraction =
-            rest.starts_with('.') && rest.size() > 1 && count_digits(rest.substr(1)) + 1 == rest.size();
+        const bool is_fraction = rest.starts_with('.') && rest.size() > 1 && count_digits(rest.substr(1)) + 1 == rest.size();
         if (whole > 0 && (rest.empty() || is_fraction)) game_.headers.emplace_back(line.substr(0, KEY), number);
     }
 
@@ -377,8 +373,10 @@ private:
     bool is_over() const { return is_ended() || illegal_; }
 
     void add_comment(std::string_view text) {
-        if (is_over()) game_.ending_comments.emplace_back(strip(text));
-        else game_.comments.emplace_back(game_.moves.size(), strip(text));
+        if (is_over())
+            game_.ending_comments.emplace_back(strip(text));
+        else
+            game_.comments.emplace_back(game_.moves.size(), strip(text));
     }
 
     void read_header(std::string_view line) {
@@ -389,8 +387,10 @@ private:
             const std::size_t colon = std::min(line.find(':'), line.size());
             const std::string_view key = line.substr(0, colon);
             const std::string_view value = strip(line.substr(std::min(colon + 1, line.size())));
-            if (key == "$NOTE") add_note(value);
-            else game_.headers.emplace_back(key, value);
+            if (key == "$NOTE")
+                add_note(value);
+            else
+                game_.headers.emplace_back(key, value);
         } else if (line[0] != 'V') {
             fail({"no CSA statement"}, line);
         }
@@ -418,7 +418,7 @@ private:
     std::vector<PlainScore> plain_scores_;
     std::size_t line_ = 0;
     std::optional<CsaBoard> board_;
-    std::optional<Color> turn_;         // as long as nothing says it, none
+    std::optional<Color> turn_;      // as long as nothing says it, none
     std::optional<Board> position_;  // from the first move on
     std::optional<CsaDamage> illegal_;
     bool is_guess_ = false;  // the end is a word after # that nobody listed

@@ -64,17 +64,17 @@ struct CsaGame {
     std::string initial_sfen;
     Board start = Board::empty();
     std::vector<std::uint16_t> moves;
-    std::vector<std::int32_t> scores;    // centipawns from Black's side
+    std::vector<std::int32_t> scores;  // centipawns from Black's side
     std::vector<std::int64_t> times_ms;
-    std::vector<std::string_view> pvs;   // in `text`
+    std::vector<std::string_view> pvs;                          // in `text`
     std::vector<std::pair<std::size_t, std::string>> comments;  // how many moves stand before each, and its text
-    std::optional<std::string> ending;   // the word after %
-    std::string_view outcome;            // CSA_BLACK_WIN and so on, if a server told; empty otherwise
+    std::optional<std::string> ending;                          // the word after %
+    std::string_view outcome;                                   // CSA_BLACK_WIN and so on, if a server told; empty otherwise
     std::int64_t ending_time_ms = NO_TIME;
     std::vector<std::string> ending_comments;  // what stands below the end
-    std::string illegal_move;            // the statement that ended the game
+    std::string illegal_move;                  // the statement that ended the game
     std::int64_t illegal_move_time_ms = NO_TIME;
-    Color turn = BLACK;                  // to move at the end
+    Color turn = BLACK;  // to move at the end
     std::shared_ptr<const std::string> text;
 
     // The positions before each move, and the last. Throws ParseError(PACKED) for a start that has no hcp.
@@ -83,13 +83,13 @@ struct CsaGame {
 
 // Takes the games off a text in UTF-8, one after the other.
 class CsaReader {
-public:
+  public:
     explicit CsaReader(std::string text) : text_(std::make_shared<const std::string>(std::move(text))) {}
     // The next game, good or damaged; what has nothing but blank lines and comments is none. Games stand between lines with a
     // slash; a version line begins a game, too.
     std::optional<CsaGame> next();
 
-private:
+  private:
     bool take_line(std::string_view& line);
     bool read_game(CsaGame& game);
 

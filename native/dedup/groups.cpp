@@ -83,7 +83,7 @@ struct Places {
 
     std::vector<std::uint64_t> counts;
 
-private:
+  private:
     std::vector<std::uint16_t> bucket_of_;
     std::vector<std::uint32_t> next_;
 };
@@ -103,8 +103,10 @@ std::vector<std::uint64_t> spread_rows(RowView rows, unsigned bucket_bits, unsig
     Places places(rows, bucket_bits, hash_bits);
     constexpr std::size_t WIDTH = 38;  // hcpe: a width that is known becomes a few moves of registers
     for (std::size_t row = 0; row < rows.count; ++row) {
-        if (rows.width == WIDTH) std::memcpy(out + places.take(row) * WIDTH, rows.data + row * WIDTH, WIDTH);
-        else std::memcpy(out + places.take(row) * rows.width, rows[row], rows.width);
+        if (rows.width == WIDTH)
+            std::memcpy(out + places.take(row) * WIDTH, rows.data + row * WIDTH, WIDTH);
+        else
+            std::memcpy(out + places.take(row) * rows.width, rows[row], rows.width);
     }
     return std::move(places.counts);
 }

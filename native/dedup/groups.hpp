@@ -71,8 +71,7 @@ struct Groups {
         for (std::size_t i = 0; i < std::min(AHEAD, order.size()); ++i) prefetch_row(keys[order[i]]);
         std::size_t begin = 0;
         for (const std::uint32_t end : ends) {
-            for (std::size_t i = begin + AHEAD; i < std::min(end + AHEAD, order.size()); ++i)
-                prefetch_row(keys[order[i]]);
+            for (std::size_t i = begin + AHEAD; i < std::min(end + AHEAD, order.size()); ++i) prefetch_row(keys[order[i]]);
             visit(std::span(order.data() + begin, end - begin));
             begin = end;
         }

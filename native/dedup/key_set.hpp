@@ -10,7 +10,7 @@
 namespace fukayomi {
 
 class KeySet {
-public:
+  public:
     // Room for `capacity` keys, in 11 bytes each. Throws std::bad_alloc and std::length_error.
     explicit KeySet(std::size_t capacity);
 
@@ -21,7 +21,7 @@ public:
     std::size_t capacity() const { return capacity_; }
     std::size_t bytes() const { return places_.size() * sizeof(std::uint64_t); }
 
-private:
+  private:
     std::size_t capacity_;
     std::size_t size_ = 0;
     std::vector<std::uint64_t> places_;  // hashes; 0: free

@@ -43,8 +43,7 @@ std::size_t result_of(const std::uint8_t* record) {
 }
 
 std::uint32_t narrow(std::uint64_t count) {
-    if (count > std::numeric_limits<std::uint32_t>::max())
-        throw std::out_of_range("a position was seen more often than 32 bits can count");
+    if (count > std::numeric_limits<std::uint32_t>::max()) throw std::out_of_range("a position was seen more often than 32 bits can count");
     return static_cast<std::uint32_t>(count);
 }
 
@@ -55,9 +54,8 @@ struct Tail {
 };
 
 void sort_tails(std::vector<Tail>& tails) {
-    std::sort(tails.begin(), tails.end(), [](const Tail& a, const Tail& b) {
-        return a.value != b.value ? a.value < b.value : a.index < b.index;
-    });
+    std::sort(tails.begin(), tails.end(),
+              [](const Tail& a, const Tail& b) { return a.value != b.value ? a.value < b.value : a.index < b.index; });
 }
 
 std::uint64_t tail_of(const std::uint8_t* record, bool by_all_fields) {
@@ -115,8 +113,10 @@ void for_each_sum(RowView records, RowView sums, unsigned hash_bits, Visit visit
         return load<std::uint16_t>(keys[index] + (index < records.count ? MOVE : KEY_BYTES));
     };
     const auto add = [&](Sum& sum, std::uint32_t index) {
-        if (index < records.count) sum.add_record(keys[index]);
-        else add_sum(sum, keys[index]);
+        if (index < records.count)
+            sum.add_record(keys[index]);
+        else
+            add_sum(sum, keys[index]);
     };
     std::vector<Tail> tails;
     groups.for_each(keys, [&](std::span<const std::uint32_t> members) {
@@ -130,8 +130,7 @@ void for_each_sum(RowView records, RowView sums, unsigned hash_bits, Visit visit
         sort_tails(tails);
         for (std::size_t begin = 0, end; begin < tails.size(); begin = end) {
             Sum sum;
-            for (end = begin; end < tails.size() && tails[end].value == tails[begin].value; ++end)
-                add(sum, tails[end].index);
+            for (end = begin; end < tails.size() && tails[end].value == tails[begin].value; ++end) add(sum, tails[end].index);
             visit(keys[tails[begin].index], tails[begin].value, sum);
         }
     });
@@ -143,8 +142,7 @@ std::vector<std::uint64_t> all_values() {
     std::vector<std::uint64_t> values;
     values.reserve(HIGHEST - LOWEST + 1);
     for (int eval = LOWEST; eval <= HIGHEST; ++eval)
-        values.push_back(static_cast<std::uint64_t>(
-            std::llround(win_probability(eval, EVAL_SCALE) * static_cast<double>(VALUE_ONE))));
+        values.push_back(static_cast<std::uint64_t>(std::llround(win_probability(eval, EVAL_SCALE) * static_cast<double>(VALUE_ONE))));
     return values;
 }
 
@@ -174,9 +172,8 @@ void share_out(std::span<Share> shares) {
     }
     if (left == 0) return;
     const auto end = shares.begin() + static_cast<std::ptrdiff_t>(left);  // fewer are left than have a rest
-    std::nth_element(shares.begin(), end, shares.end(), [](const Share& a, const Share& b) {
-        return a.rest != b.rest ? a.rest > b.rest : a.move < b.move;
-    });
+    std::nth_element(shares.begin(), end, shares.end(),
+                     [](const Share& a, const Share& b) { return a.rest != b.rest ? a.rest > b.rest : a.move < b.move; });
     std::for_each(shares.begin(), end, [](Share& share) { ++share.visits; });
 }
 
@@ -188,9 +185,8 @@ struct MoveSum {
 
 // Adds up one position after the other.
 class Averager {
-public:
-    Averager(const Seen& seen, Weighing weighing)
-        : seen_(seen), weighing_(weighing), first_candidate_(seen.sights.count + 1) {
+  public:
+    Averager(const Seen& seen, Weighing weighing) : seen_(seen), weighing_(weighing), first_candidate_(seen.sights.count + 1) {
         for (std::size_t row = 0; row < seen.sights.count; ++row)
             first_candidate_[row + 1] = first_candidate_[row] + load<std::uint16_t>(seen.sights[row] + COUNT);
         if (first_candidate_.back() != seen.candidates.count)
@@ -217,14 +213,13 @@ public:
         std::uint8_t* row = append(out.positions, POSITION_BYTES);
         std::memcpy(row, key, KEY_BYTES);
         narrow(results_[0] + results_[1] + results_[2]);  // or the sum of values would not fit either
-        for (std::size_t result = 0; result < 3; ++result)
-            store(row + POSITION_RESULTS + 4 * result, narrow(results_[result]));
+        for (std::size_t result = 0; result < 3; ++result) store(row + POSITION_RESULTS + 4 * result, narrow(results_[result]));
         store(row + POSITION_MOVES, narrow(out.moves.size() / MOVE_BYTES - first));
         store(row + POSITION_VALUE, value_);
         store(row + POSITION_FIRST, first);
     }
 
-private:
+  private:
     void add_targets(const std::uint8_t* record) {
         ++results_[result_of(record)];
         value_ += value_of(load<std::int16_t>(record + EVAL));
@@ -264,14 +259,12 @@ private:
             throw std::out_of_range("a position has moves that are not there");
         for (std::uint64_t row = first; row < first + count; ++row) {
             const std::uint8_t* move = seen_.moves[static_cast<std::size_t>(row)];
-            moves_.push_back({load<std::uint16_t>(move), load<std::uint32_t>(move + MOVE_PLAYED),
-                              load<std::uint64_t>(move + MOVE_VISITS)});
+            moves_.push_back({load<std::uint16_t>(move), load<std::uint32_t>(move + MOVE_PLAYED), load<std::uint64_t>(move + MOVE_VISITS)});
         }
     }
 
     void append_moves(std::vector<std::uint8_t>& out) {
-        if (moves_.size() > 1)
-            std::sort(moves_.begin(), moves_.end(), [](const MoveSum& a, const MoveSum& b) { return a.move < b.move; });
+        if (moves_.size() > 1) std::sort(moves_.begin(), moves_.end(), [](const MoveSum& a, const MoveSum& b) { return a.move < b.move; });
         for (std::size_t begin = 0, end; begin < moves_.size(); begin = end) {
             MoveSum total = moves_[begin];
             for (end = begin + 1; end < moves_.size() && moves_[end].move == total.move; ++end) {
@@ -318,7 +311,7 @@ std::vector<std::uint8_t> first_records(RowView records, bool by_all_fields, uns
 
 bool are_possible(RowView records) {
     constexpr std::uint16_t LAST_MOVE = 0x4000 + 80 + 80 * 128;  // 9i9i with promotion
-    bool good = true;  // without a way out of the loop, several rows are looked at together
+    bool good = true;                                            // without a way out of the loop, several rows are looked at together
     for (std::size_t row = 0; row < records.count; ++row) {
         const auto move = load<std::uint16_t>(records[row] + MOVE);
         good &= (move != 0) & (move <= LAST_MOVE) & (records[row][RESULT] <= 2);
@@ -329,9 +322,8 @@ bool are_possible(RowView records) {
 std::vector<std::uint8_t> sum_records(RowView records, RowView sums, unsigned hash_bits) {
     std::vector<std::uint8_t> out;
     out.reserve((records.count + sums.count) * SUM_BYTES);
-    for_each_sum(records, sums, hash_bits, [&](const std::uint8_t* key, std::uint64_t move, const Sum& sum) {
-        append_sum(out, key, move, sum);
-    });
+    for_each_sum(records, sums, hash_bits,
+                 [&](const std::uint8_t* key, std::uint64_t move, const Sum& sum) { append_sum(out, key, move, sum); });
     return out;
 }
 

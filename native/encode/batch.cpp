@@ -60,8 +60,7 @@ bool is_plausible(const PieceSets& sets, Move m) {
 
 Move seen_by(Color turn, Move m) {
     if (turn == BLACK) return m;
-    return m.is_drop() ? Move::drop(m.dropped(), rotate(m.to()))
-                       : Move::normal(rotate(m.from()), rotate(m.to()), m.is_promotion());
+    return m.is_drop() ? Move::drop(m.dropped(), rotate(m.to())) : Move::normal(rotate(m.from()), rotate(m.to()), m.is_promotion());
 }
 
 std::uint16_t label_of(const PieceSets& sets, Move m) {
@@ -73,7 +72,7 @@ std::uint16_t label_of(const PieceSets& sets, Move m) {
 
 // An averaged position, and its moves.
 class Average {
-public:
+  public:
     Average(const std::uint8_t* position, const std::uint8_t* moves, std::size_t moves_there)
         : position_(position), moves_(moves), count_(load<std::uint32_t>(position + POSITION_MOVES)) {
         if (count_ == 0 || count_ > moves_there) reject("its " + std::to_string(count_) + " moves are not there");
@@ -89,15 +88,14 @@ public:
     std::size_t best() const { return best_; }
     Move move(std::size_t i) const { return Move(load<std::uint16_t>(moves_ + i * MOVE_BYTES)); }
     double weight(std::size_t i) const {
-        return searched_ ? static_cast<double>(visits(i))
-                         : static_cast<double>(load<std::uint32_t>(moves_ + i * MOVE_BYTES + MOVE_PLAYED));
+        return searched_ ? static_cast<double>(visits(i)) : static_cast<double>(load<std::uint32_t>(moves_ + i * MOVE_BYTES + MOVE_PLAYED));
     }
     double value() const {
         return static_cast<double>(load<std::uint64_t>(position_ + POSITION_VALUE)) / static_cast<double>(VALUE_ONE) / seen();
     }
     double result_for(Color turn) const { return (games(turn == BLACK ? 1 : 2) + 0.5 * games(0)) / seen(); }
 
-private:
+  private:
     double games(std::size_t result) const { return load<std::uint32_t>(position_ + POSITION_RESULTS + 4 * result); }
     double seen() const { return games(0) + games(1) + games(2); }
     std::uint64_t visits(std::size_t i) const { return load<std::uint64_t>(moves_ + i * MOVE_BYTES + MOVE_VISITS); }
@@ -112,16 +110,14 @@ private:
 }  // namespace
 
 float result_for(Color turn, unsigned result) {
-    if (result > WHITE_WINS)
-        reject("the result " + std::to_string(result) + " is not 0 (draw), 1 (Black won) or 2 (White won)");
+    if (result > WHITE_WINS) reject("the result " + std::to_string(result) + " is not 0 (draw), 1 (Black won) or 2 (White won)");
     if (result == DRAW) return 0.5F;
     return (result == BLACK_WINS) == (turn == BLACK) ? 1.0F : 0.0F;
 }
 
 void decode_hcp_batch(std::size_t n, const std::uint8_t* hcps, std::uint8_t* planes1, std::uint8_t* planes2) {
-    for_each_record(n, [&](std::size_t i) {
-        encode_packed_hcp(HcpView(hcps + i * HCP_BYTES, HCP_BYTES), packed1(planes1, i), packed2(planes2, i));
-    });
+    for_each_record(
+        n, [&](std::size_t i) { encode_packed_hcp(HcpView(hcps + i * HCP_BYTES, HCP_BYTES), packed1(planes1, i), packed2(planes2, i)); });
 }
 
 void write_hcp_batch(std::size_t n, const std::uint8_t* hcps, SlotInput& input, std::uint16_t* moves, std::uint16_t* labels) {
@@ -140,19 +136,17 @@ void write_hcp_batch(std::size_t n, const std::uint8_t* hcps, SlotInput& input, 
 void decode_hcpe_batch(std::size_t n, const std::uint8_t* records, const double* eval_scales, const Targets& out) {
     for_each_record(n, [&](std::size_t i) {
         const std::uint8_t* record = records + i * HCPE_BYTES;
-        const PieceSets sets =
-            encode_packed_hcp(HcpView(record, HCP_BYTES), packed1(out.planes1, i), packed2(out.planes2, i));
+        const PieceSets sets = encode_packed_hcp(HcpView(record, HCP_BYTES), packed1(out.planes1, i), packed2(out.planes2, i));
         const auto eval = load<std::int16_t>(record + EVAL_OFFSET);
         const Move move(load<std::uint16_t>(record + MOVE_OFFSET));
         out.labels[i] = move ? label_of(sets, move) : NO_POLICY_LABEL;
         out.results[i] = result_for(sets.turn, record[RESULT_OFFSET]);
-        out.values[i] =
-            static_cast<float>(win_probability(eval, eval_scales == nullptr ? EVAL_SCALE : eval_scales[i]));
+        out.values[i] = static_cast<float>(win_probability(eval, eval_scales == nullptr ? EVAL_SCALE : eval_scales[i]));
     });
 }
 
-SoftPolicy decode_average_batch(std::size_t n, const std::uint8_t* positions, std::size_t moves,
-                                const std::uint8_t* move_rows, double temperature, const Targets& out) {
+SoftPolicy decode_average_batch(std::size_t n, const std::uint8_t* positions, std::size_t moves, const std::uint8_t* move_rows,
+                                double temperature, const Targets& out) {
     SoftPolicy policy;
     policy.places.reserve(moves);
     policy.weights.reserve(moves);
@@ -160,13 +154,10 @@ SoftPolicy decode_average_batch(std::size_t n, const std::uint8_t* positions, st
     for_each_record(n, [&](std::size_t i) {
         const std::uint8_t* position = positions + i * POSITION_BYTES;
         const Average average(position, move_rows + first * MOVE_BYTES, moves - first);
-        const PieceSets sets =
-            encode_packed_hcp(HcpView(position, HCP_BYTES), packed1(out.planes1, i), packed2(out.planes2, i));
+        const PieceSets sets = encode_packed_hcp(HcpView(position, HCP_BYTES), packed1(out.planes1, i), packed2(out.planes2, i));
         add_candidates(
             policy, average.count(), average.best(), temperature, [&](std::size_t m) { return average.weight(m); },
-            [&](std::size_t m) {
-                return static_cast<std::int32_t>(i * POLICY_LABELS + label_of(sets, average.move(m)));
-            });
+            [&](std::size_t m) { return static_cast<std::int32_t>(i * POLICY_LABELS + label_of(sets, average.move(m))); });
         out.labels[i] = label_of(sets, average.move(average.best()));
         out.results[i] = static_cast<float>(average.result_for(sets.turn));
         out.values[i] = static_cast<float>(average.value());
@@ -176,21 +167,19 @@ SoftPolicy decode_average_batch(std::size_t n, const std::uint8_t* positions, st
     return policy;
 }
 
-void unpack_batch(std::size_t n, const std::uint8_t* planes1, const std::uint8_t* planes2, std::size_t count2,
-                  float* features1, float* features2) {
+void unpack_batch(std::size_t n, const std::uint8_t* planes1, const std::uint8_t* planes2, std::size_t count2, float* features1,
+                  float* features2) {
     for (std::size_t i = 0; i < n; ++i)
         unpack_float(std::span<const std::uint8_t, PACKED1_BYTES>(planes1 + i * PACKED1_BYTES, PACKED1_BYTES),
                      std::span<const std::uint8_t, PACKED2_BYTES>(planes2 + i * PACKED2_BYTES, PACKED2_BYTES), count2,
                      features1 + i * FEATURES1_FLOATS, features2 + i * count2 * SQUARES);
 }
 
-void gather_batch(std::size_t n, const float* policy, const std::uint16_t* labels, const std::uint16_t* counts,
-                  float* logits) {
+void gather_batch(std::size_t n, const float* policy, const std::uint16_t* labels, const std::uint16_t* counts, float* logits) {
     for (std::size_t i = 0; i < n; ++i) {
         const float* row = policy + i * POLICY_LABELS;
         if (counts[i] > MAX_MOVES)
-            throw std::out_of_range("row " + std::to_string(i) + ": the count " + std::to_string(counts[i]) +
-                                    " is above 593");
+            throw std::out_of_range("row " + std::to_string(i) + ": the count " + std::to_string(counts[i]) + " is above 593");
         for (std::size_t j = 0; j < counts[i]; ++j) {
             const std::uint16_t label = labels[i * MAX_MOVES + j];
             if (label >= POLICY_LABELS)
@@ -209,8 +198,7 @@ std::vector<Hcp> replay_hcps(const Board& start, std::size_t moves, const std::u
         hcps.push_back(encode_hcp(pos));
         const Move m(raw_moves[i]);
         if (!has_policy_label(pos.turn(), m))
-            throw ParseError(ParseError::Kind::ILLEGAL_MOVE,
-                             "move " + std::to_string(i) + ": " + std::to_string(m.raw()) + " is no move");
+            throw ParseError(ParseError::Kind::ILLEGAL_MOVE, "move " + std::to_string(i) + ": " + std::to_string(m.raw()) + " is no move");
         try {
             require_legal(pos, m);
         } catch (const ParseError& e) {

@@ -43,17 +43,16 @@ void decode_hcpe_batch(std::size_t n, const std::uint8_t* records, const double*
 // Averaged positions, [n, 64], with all of their moves, [moves, 16], in their order: codec/averages.hpp. The weight
 // of a move comes from its visits, or in a position without visits from its plays (add_candidates); labels are those of
 // the moves with the greatest weight, the first of equal ones.
-SoftPolicy decode_average_batch(std::size_t n, const std::uint8_t* positions, std::size_t moves,
-                                const std::uint8_t* move_rows, double temperature, const Targets& out);
+SoftPolicy decode_average_batch(std::size_t n, const std::uint8_t* positions, std::size_t moves, const std::uint8_t* move_rows,
+                                double temperature, const Targets& out);
 
 // planes1 [n, 628], planes2 [n, 8] -> features1 [n, 62, 9, 9], features2 [n, count2, 9, 9]; count2 is at most 58.
-void unpack_batch(std::size_t n, const std::uint8_t* planes1, const std::uint8_t* planes2, std::size_t count2,
-                  float* features1, float* features2);
+void unpack_batch(std::size_t n, const std::uint8_t* planes1, const std::uint8_t* planes2, std::size_t count2, float* features1,
+                  float* features2);
 
 // policy [n, 2187], labels [n, 593], counts [n] -> logits [n, 593], the first counts[i] of each row; the rest stays.
 // Throws std::out_of_range, which names the row, for a count or a label that is too large.
-void gather_batch(std::size_t n, const float* policy, const std::uint16_t* labels, const std::uint16_t* counts,
-                  float* logits);
+void gather_batch(std::size_t n, const float* policy, const std::uint16_t* labels, const std::uint16_t* counts, float* logits);
 
 // The hcp before each move, and the one after the last: [moves + 1]. Throws ParseError(ILLEGAL_MOVE) or, if the start
 // has no hcp, ParseError(PACKED).

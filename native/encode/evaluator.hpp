@@ -9,7 +9,7 @@
 namespace fukayomi {
 
 class CoreEvaluator {
-public:
+  public:
     virtual ~CoreEvaluator() = default;
     // The first `count` rows of an input of the kind that it reads. False: a result is not finite. Throws std::invalid_argument for
     // an input of another kind.

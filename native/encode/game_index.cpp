@@ -21,7 +21,7 @@ std::uint16_t read_u16(const std::uint8_t* bytes) { return static_cast<std::uint
 
 // The moves of a game, one after the other.
 class MoveCursor {
-public:
+  public:
     MoveCursor(std::span<const std::uint8_t> data, std::size_t offset) : data_(data), at_(offset) { require_whole(); }
 
     Move move() const { return Move(read_u16(here())); }
@@ -43,7 +43,7 @@ public:
         return true;
     }
 
-private:
+  private:
     std::size_t bytes() const { return HCPE3_MOVE_BYTES + candidates() * HCPE3_CANDIDATE_BYTES; }
     const std::uint8_t* here() const { return data_.data() + at_; }
     const std::uint8_t* pair(std::size_t i) const { return here() + HCPE3_MOVE_BYTES + i * HCPE3_CANDIDATE_BYTES; }
@@ -99,8 +99,7 @@ std::size_t most_visited(const MoveCursor& at) {
     std::size_t best = 0;
     for (std::size_t i = 1; i < at.candidates(); ++i) {
         const bool more = at.visits(i) > at.visits(best);
-        if (more || (at.visits(i) == at.visits(best) && at.candidate(i) == at.move() && at.candidate(best) != at.move()))
-            best = i;
+        if (more || (at.visits(i) == at.visits(best) && at.candidate(i) == at.move() && at.candidate(best) != at.move())) best = i;
     }
     return best;
 }
@@ -119,9 +118,8 @@ std::int32_t reply_label(Color turn, Move move) {
 
 // Exponential averages of values that come one after the other: each has the weight 1/m of what is left.
 class Averages {
-public:
-    explicit Averages(std::span<const double> horizons)
-        : horizons_(horizons), left_(horizons.size()), sums_(horizons.size()) {}
+  public:
+    explicit Averages(std::span<const double> horizons) : horizons_(horizons), left_(horizons.size()), sums_(horizons.size()) {}
 
     void restart() {
         std::ranges::fill(left_, 1.0);
@@ -138,7 +136,7 @@ public:
         for (std::size_t h = 0; h < horizons_.size(); ++h) out[h] = static_cast<float>(sums_[h] + left_[h] * value);
     }
 
-private:
+  private:
     std::span<const double> horizons_;
     std::vector<double> left_;
     std::vector<double> sums_;
@@ -174,11 +172,10 @@ float later_value(MoveCursor at, std::size_t end, unsigned plies, double eval_sc
     return static_cast<float>(win_probability(eval, eval_scale));
 }
 
-[[noreturn]] void refuse(const std::string& file, std::size_t game, int ply, std::size_t offset,
-                         const std::string& reason) {
+[[noreturn]] void refuse(const std::string& file, std::size_t game, int ply, std::size_t offset, const std::string& reason) {
     const std::string move = ply < 0 ? "" : ", move " + std::to_string(ply);
-    throw ParseError(ParseError::Kind::PACKED, file + ", game " + std::to_string(game) + move + " (offset " +
-                                                   std::to_string(offset) + "): " + reason);
+    throw ParseError(ParseError::Kind::PACKED,
+                     file + ", game " + std::to_string(game) + move + " (offset " + std::to_string(offset) + "): " + reason);
 }
 
 }  // namespace
@@ -288,8 +285,7 @@ std::size_t GameIndex::keyframe_of(std::size_t number) const {
 
 void GameIndex::refuse_changed(const Keyframe& key) const {
     throw ParseError(ParseError::Kind::PACKED,
-                     files_[key.file].name + ": the file was changed while it was in use, after offset " +
-                         std::to_string(key.offset));
+                     files_[key.file].name + ": the file was changed while it was in use, after offset " + std::to_string(key.offset));
 }
 
 GameIndex::Found GameIndex::find(std::int64_t number) const {
@@ -310,8 +306,8 @@ GameIndex::Found GameIndex::find(std::int64_t number) const {
     }
 }
 
-SoftPolicy GameIndex::decode(std::size_t n, const std::int64_t* numbers, double temperature, unsigned n_step,
-                             const double* eval_scales, const Targets& out) const {
+SoftPolicy GameIndex::decode(std::size_t n, const std::int64_t* numbers, double temperature, unsigned n_step, const double* eval_scales,
+                             const Targets& out) const {
     const std::shared_lock lock(mutex_);
     SoftPolicy policy;
     policy.places.reserve(n);
@@ -323,8 +319,8 @@ SoftPolicy GameIndex::decode(std::size_t n, const std::int64_t* numbers, double 
     return policy;
 }
 
-void GameIndex::decode_one(std::size_t row, std::size_t number, double temperature, unsigned n_step,
-                           const double* eval_scales, const Targets& out, SoftPolicy& policy) const {
+void GameIndex::decode_one(std::size_t row, std::size_t number, double temperature, unsigned n_step, const double* eval_scales,
+                           const Targets& out, SoftPolicy& policy) const {
     const std::size_t k = keyframe_of(number);
     const Keyframe& key = keyframes_[k];
     const File& file = files_[key.file];
@@ -359,8 +355,8 @@ std::uint64_t GameIndex::game_end(std::size_t number) const {
     return game_ends_[static_cast<std::size_t>(after - game_starts_.begin() - 1)];
 }
 
-void GameIndex::follow(std::size_t n, const std::int64_t* numbers, std::span<const double> horizons,
-                       const double* eval_scales, const Continuations& out) const {
+void GameIndex::follow(std::size_t n, const std::int64_t* numbers, std::span<const double> horizons, const double* eval_scales,
+                       const Continuations& out) const {
     const std::shared_lock lock(mutex_);
     Averages averages(horizons);
     for (std::size_t i = 0; i < n; ++i) {

@@ -21,7 +21,7 @@
 namespace fukayomi {
 
 class GameIndex {
-public:
+  public:
     // The number of positions with each evaluation (from -32768) that the side to move lost, drew and won.
     static constexpr std::size_t EVALUATIONS = 65'536;
     using EvalCounts = std::vector<std::array<std::uint64_t, 3>>;
@@ -41,8 +41,8 @@ public:
     // Positions with candidates left out because their move leads into a repetition: the number of the training position that
     // would follow each (size() at the end), ascending.
     const std::vector<std::uint64_t>& left_out() const { return left_out_; }
-    std::size_t bytes() const;                                // of memory
-    const EvalCounts& eval_counts() const { return eval_counts_; }  // of the last file
+    std::size_t bytes() const;                                                      // of memory
+    const EvalCounts& eval_counts() const { return eval_counts_; }                  // of the last file
     const std::vector<std::uint64_t>& game_starts() const { return game_starts_; }  // first positions of games with any
 
     // The position of a number with the move played and its evaluation in centipawns. Throws as decode does.
@@ -59,8 +59,8 @@ public:
     // the bytes are no longer what they were.
     // With n_step > 0 out.values come from so many plies later: from the last move with candidates up to there, or from the
     // result if the game ends before. Games of one move are positions alone, and keep their own.
-    SoftPolicy decode(std::size_t n, const std::int64_t* numbers, double temperature, unsigned n_step,
-                      const double* eval_scales, const Targets& out) const;
+    SoftPolicy decode(std::size_t n, const std::int64_t* numbers, double temperature, unsigned n_step, const double* eval_scales,
+                      const Targets& out) const;
 
     // How the games of positions go on, for targets of further heads; each [n, ...]. A game of one move is a position whose
     // game is not known: -1, 0 and NaN.
@@ -80,7 +80,7 @@ public:
     std::size_t continued() const { return continued_; }  // positions of games of several moves
     std::size_t choices() const { return choices_; }      // positions with several candidates
 
-private:
+  private:
     struct File {
         std::span<const std::uint8_t> data;
         std::string name;
@@ -100,8 +100,8 @@ private:
     std::size_t keyframe_of(std::size_t number) const;
     [[noreturn]] void refuse_changed(const Keyframe& key) const;
     std::uint64_t game_end(std::size_t number) const;
-    void decode_one(std::size_t row, std::size_t number, double temperature, unsigned n_step, const double* eval_scales,
-                    const Targets& out, SoftPolicy& policy) const;
+    void decode_one(std::size_t row, std::size_t number, double temperature, unsigned n_step, const double* eval_scales, const Targets& out,
+                    SoftPolicy& policy) const;
 
     mutable std::shared_mutex mutex_;
     std::vector<File> files_;

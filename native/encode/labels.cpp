@@ -26,8 +26,7 @@ constexpr std::uint8_t direction(Square from, Square to) {
 constexpr auto DIRECTIONS = [] {
     std::array<std::uint8_t, SQUARES * SQUARES> table{};
     for (Square from = 0; from < SQUARES; ++from)
-        for (Square to = 0; to < SQUARES; ++to)
-            table[static_cast<std::size_t>(from * SQUARES + to)] = direction(from, to);
+        for (Square to = 0; to < SQUARES; ++to) table[static_cast<std::size_t>(from * SQUARES + to)] = direction(from, to);
     return table;
 }();
 

@@ -81,8 +81,7 @@ AttackPlanes attack_planes(const PieceSets& sets, Bitboard occupied) {
     attack_plane(PAWN) = forward<C>(sets.of(C, PAWN));
     attack_plane(SILVER) = silver_steps<C>(sets.of(C, SILVER));
     attack_plane(KING) = orthogonal_steps(sets.of(C, KING)) | diagonal_steps(sets.of(C, KING));
-    for (const PieceType t : {GOLD, PRO_PAWN, PRO_LANCE, PRO_KNIGHT, PRO_SILVER})
-        attack_plane(t) = gold_steps<C>(sets.of(C, t));
+    for (const PieceType t : {GOLD, PRO_PAWN, PRO_LANCE, PRO_KNIGHT, PRO_SILVER}) attack_plane(t) = gold_steps<C>(sets.of(C, t));
     const Bitboard jump = forward<C>(forward<C>(sets.of(C, KNIGHT)));
     attack_plane(KNIGHT) = sideways(jump);
     tally.add(left(jump));
@@ -120,7 +119,7 @@ constexpr std::uint64_t reversed(std::uint64_t x) {  // the lowest bit becomes t
 }
 
 constexpr Bitboard rotated(Bitboard b) {
-    const std::uint64_t low = reversed(b.low()) >> 1;    // bit s is now bit 62 - s; it belongs to 80 - s
+    const std::uint64_t low = reversed(b.low()) >> 1;     // bit s is now bit 62 - s; it belongs to 80 - s
     const std::uint64_t high = reversed(b.high()) >> 46;  // bit s is now bit 17 - s, which is where it belongs
     return Bitboard((low << 18) | high, low >> 45) & Bitboard::all();
 }

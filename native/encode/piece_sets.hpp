@@ -8,9 +8,9 @@
 
 namespace fukayomi {
 
-constexpr std::size_t PIECE_PLANES = PIECE_TYPES - 1;       // of a colour
-constexpr std::size_t ATTACK_PLANES = PIECE_PLANES + 3;      // by type, then attacked at least once, twice, thrice
-constexpr std::size_t ATTACKED = PIECE_PLANES;               // at least once, among the attack planes
+constexpr std::size_t PIECE_PLANES = PIECE_TYPES - 1;    // of a colour
+constexpr std::size_t ATTACK_PLANES = PIECE_PLANES + 3;  // by type, then attacked at least once, twice, thrice
+constexpr std::size_t ATTACKED = PIECE_PLANES;           // at least once, among the attack planes
 
 using AttackPlanes = std::array<Bitboard, ATTACK_PLANES>;
 

@@ -19,7 +19,7 @@ constexpr int CHECK_PLANE = 56;
 
 // Writes values at bit offsets that are known when it is compiled; a word is stored once, when it is complete.
 class BitStream {
-public:
+  public:
     explicit BitStream(std::uint8_t* bytes) : bytes_(bytes) {}
     template <std::size_t OFFSET, std::size_t WIDTH>
     void put(std::uint64_t value) {
@@ -44,7 +44,7 @@ public:
         std::memcpy(bytes_ + OFFSET / 64 * 8, &pending_, (OFFSET % 64 + 7) / 8);
     }
 
-private:
+  private:
     std::uint8_t* bytes_;
     std::uint64_t pending_ = 0;
 };
@@ -104,14 +104,11 @@ bool encode_packed_sets(const PieceSets& sets, Packed1 planes1, Packed2 planes2)
     return (own[ATTACKED] & sets.of(WHITE, KING)).none();
 }
 
-void encode_packed(const Board& pos, Packed1 planes1, Packed2 planes2) {
-    encode_packed_sets(piece_sets(pos), planes1, planes2);
-}
+void encode_packed(const Board& pos, Packed1 planes1, Packed2 planes2) { encode_packed_sets(piece_sets(pos), planes1, planes2); }
 
 PieceSets encode_packed_hcp(HcpView hcp, Packed1 planes1, Packed2 planes2) {
     const PieceSets sets = read_hcp(hcp, hcp_turn(hcp));
-    const bool allowed =
-        encode_packed_sets(sets, planes1, planes2) && squares_allowed<BLACK>(sets) && squares_allowed<WHITE>(sets);
+    const bool allowed = encode_packed_sets(sets, planes1, planes2) && squares_allowed<BLACK>(sets) && squares_allowed<WHITE>(sets);
     if (!allowed) decode_hcp(hcp);  // finds the words for what is wrong, and throws
     return sets;
 }
@@ -143,9 +140,8 @@ PieceSets decode_packed(std::span<const std::uint8_t, PACKED1_BYTES> planes1, st
     return sets;
 }
 
-void unpack_float(std::span<const std::uint8_t, PACKED1_BYTES> planes1,
-                  std::span<const std::uint8_t, PACKED2_BYTES> planes2, std::size_t count2, float* features1,
-                  float* features2) {
+void unpack_float(std::span<const std::uint8_t, PACKED1_BYTES> planes1, std::span<const std::uint8_t, PACKED2_BYTES> planes2,
+                  std::size_t count2, float* features1, float* features2) {
     static constexpr auto EIGHT = [] {
         std::array<std::array<float, 8>, 256> table{};
         for (std::size_t byte = 0; byte < 256; ++byte)
@@ -153,8 +149,7 @@ void unpack_float(std::span<const std::uint8_t, PACKED1_BYTES> planes1,
         return table;
     }();
     constexpr std::size_t total = static_cast<std::size_t>(FEATURES1) * SQUARES;
-    for (std::size_t i = 0; i < total / 8; ++i)
-        std::memcpy(features1 + i * 8, EIGHT[planes1[i]].data(), sizeof EIGHT[0]);
+    for (std::size_t i = 0; i < total / 8; ++i) std::memcpy(features1 + i * 8, EIGHT[planes1[i]].data(), sizeof EIGHT[0]);
     std::copy_n(EIGHT[planes1[total / 8]].data(), total % 8, features1 + total / 8 * 8);
     for (std::size_t plane = 0; plane < count2; ++plane)
         std::fill_n(features2 + plane * SQUARES, SQUARES, EIGHT[planes2[plane / 8]][plane % 8]);

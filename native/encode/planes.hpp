@@ -16,7 +16,7 @@ namespace fukayomi {
 
 constexpr int FEATURES1 = 62;
 constexpr int FEATURES2 = 57;
-constexpr int COLOUR_PLANE = FEATURES2;  // ones if White is to move
+constexpr int COLOUR_PLANE = FEATURES2;     // ones if White is to move
 constexpr std::size_t PACKED1_BYTES = 628;  // 62 * 81 bits, bit i = flat index i of [62][81], LSB first; the rest zero
 constexpr std::size_t PACKED2_BYTES = 8;    // 58 bits, LSB first
 
@@ -38,8 +38,7 @@ PieceSets encode_packed_hcp(HcpView hcp, Packed1 planes1, Packed2 planes2);
 PieceSets decode_packed(std::span<const std::uint8_t, PACKED1_BYTES> planes1, std::span<const std::uint8_t, PACKED2_BYTES> planes2);
 
 // One packed position to floats: [62, 81] and [count2, 81], zeros and ones; count2 is at most 58.
-void unpack_float(std::span<const std::uint8_t, PACKED1_BYTES> planes1,
-                  std::span<const std::uint8_t, PACKED2_BYTES> planes2, std::size_t count2, float* features1,
-                  float* features2);
+void unpack_float(std::span<const std::uint8_t, PACKED1_BYTES> planes1, std::span<const std::uint8_t, PACKED2_BYTES> planes2,
+                  std::size_t count2, float* features1, float* features2);
 
 }  // namespace fukayomi

@@ -17,7 +17,7 @@ namespace fukayomi {
 
 // What an evaluator reads of the positions of a batch.
 class SlotInput {
-public:
+  public:
     virtual ~SlotInput() = default;
 
     virtual std::size_t capacity() const = 0;  // rows
@@ -30,7 +30,7 @@ public:
 
 // Bit-packed planes and policy labels, in memory that belongs to somebody else.
 class PlaneInput final : public SlotInput {
-public:
+  public:
     // planes1 [capacity, PACKED1_BYTES], planes2 [capacity, PACKED2_BYTES], labels [capacity, MAX_MOVES], counts [capacity]:
     // numbers of moves. Only the first counts[row] labels of a row are written.
     PlaneInput(std::size_t capacity, std::uint8_t* planes1, std::uint8_t* planes2, std::uint16_t* labels, std::uint16_t* counts)
@@ -46,7 +46,7 @@ public:
     std::uint16_t* labels(std::size_t row) const { return labels_ + row * MAX_MOVES; }
     std::uint16_t* counts() const { return counts_; }
 
-private:
+  private:
     std::size_t capacity_;
     std::uint8_t* planes1_;
     std::uint8_t* planes2_;
@@ -56,7 +56,7 @@ private:
 
 // Several inputs that hold the same positions, each in its own form.
 class JointInput final : public SlotInput {
-public:
+  public:
     // There must be at least one.
     explicit JointInput(std::vector<std::shared_ptr<SlotInput>> inputs) : inputs_(std::move(inputs)) {}
 
@@ -64,7 +64,7 @@ public:
     void write(std::size_t row, const Board& pos, std::span<const Move> moves) override;
     std::size_t moves(std::size_t row) const override { return inputs_.front()->moves(row); }
 
-private:
+  private:
     std::vector<std::shared_ptr<SlotInput>> inputs_;
 };
 

@@ -18,8 +18,7 @@ struct SoftPolicy {
 // Adds the candidates of a row that have visits, with weights visits^(1/temperature); only `best` if it is the only one, or
 // at temperature 0. visits(i) and place_of(i) belong to candidate i; `best` has the most visits, at least one.
 template <class Visits, class PlaceOf>
-void add_candidates(SoftPolicy& out, std::size_t count, std::size_t best, double temperature, Visits visits,
-                    PlaceOf place_of) {
+void add_candidates(SoftPolicy& out, std::size_t count, std::size_t best, double temperature, Visits visits, PlaceOf place_of) {
     const std::size_t begin = out.weights.size();
     if (count == 1 || temperature == 0) {
         out.places.push_back(place_of(best));
@@ -36,8 +35,7 @@ void add_candidates(SoftPolicy& out, std::size_t count, std::size_t best, double
         out.weights.push_back(static_cast<float>(weight));
         sum += weight;
     }
-    for (std::size_t i = begin; i < out.weights.size(); ++i)
-        out.weights[i] = static_cast<float>(out.weights[i] / sum);
+    for (std::size_t i = begin; i < out.weights.size(); ++i) out.weights[i] = static_cast<float>(out.weights[i] / sum);
 }
 
 }  // namespace fukayomi

@@ -41,12 +41,12 @@ Bitboard starting(const Board& pos, const Origins& origins, Color us, Square kin
     const auto& from = origins[us];
     const auto k = static_cast<std::size_t>(king);
     return (from[0][k] & pos.pieces(PAWN)) | (from[1][k] & pos.pieces(LANCE)) | (from[2][k] & pos.pieces(KNIGHT)) |
-           (from[3][k] & pos.pieces(SILVER)) | (from[4][k] & pos.golds()) | pos.pieces(BISHOP) | pos.pieces(ROOK) |
-           pos.pieces(HORSE) | pos.pieces(DRAGON);
+           (from[3][k] & pos.pieces(SILVER)) | (from[4][k] & pos.golds()) | pos.pieces(BISHOP) | pos.pieces(ROOK) | pos.pieces(HORSE) |
+           pos.pieces(DRAGON);
 }
 
 class CheckGenerator {
-public:
+  public:
     CheckGenerator(const Board& pos, MoveList& moves)
         : pos_(pos), moves_(moves), us_(pos.turn()), king_(pos.king(~us_)), own_king_(pos.king(us_)), squares_(pos) {}
 
@@ -61,7 +61,7 @@ public:
         drops();
     }
 
-private:
+  private:
     // In check there are few moves: those that check are picked.
     void evasions() {
         MoveList all;
@@ -129,18 +129,13 @@ private:
 
 }  // namespace
 
-Bitboard CheckSquares::movers() const {
-    return starting(pos_, steppers().checking, us_, king_) & pos_.pieces(us_);
-}
+Bitboard CheckSquares::movers() const { return starting(pos_, steppers().checking, us_, king_) & pos_.pieces(us_); }
 
-Bitboard CheckSquares::guards() const {
-    return (starting(pos_, steppers().guarding, us_, king_) | pos_.pieces(KING)) & pos_.pieces(us_);
-}
+Bitboard CheckSquares::guards() const { return (starting(pos_, steppers().guarding, us_, king_) | pos_.pieces(KING)) & pos_.pieces(us_); }
 
 Bitboard CheckSquares::screens() const {
     const Bitboard snipers = (((pos_.pieces(BISHOP) | pos_.pieces(HORSE)) & bishop_lines(king_)) |
-                              ((pos_.pieces(ROOK) | pos_.pieces(DRAGON)) & rook_lines(king_)) |
-                              (pos_.pieces(LANCE) & ahead(~us_, king_))) &
+                              ((pos_.pieces(ROOK) | pos_.pieces(DRAGON)) & rook_lines(king_)) | (pos_.pieces(LANCE) & ahead(~us_, king_))) &
                              pos_.pieces(us_);
     const Bitboard occupied = pos_.occupied();
     Bitboard result;

@@ -10,7 +10,7 @@ constexpr std::array<PieceType, 5> STEPPERS = {PAWN, LANCE, KNIGHT, SILVER, GOLD
 
 // Where pieces of the side to move attack the enemy king, which must be on the board.
 class CheckSquares {
-public:
+  public:
     explicit CheckSquares(const Board& pos)
         : pos_(pos), us_(pos.turn()), king_(pos.king(~us_)), bishop_(bishop_attacks(king_, pos.occupied())),
           rook_(rook_attacks(king_, pos.occupied())) {}
@@ -38,7 +38,7 @@ public:
     // Our pieces that alone stand between one of our sliders and the king: off that line they uncover a check.
     Bitboard screens() const;
 
-private:
+  private:
     const Board& pos_;
     const Color us_;
     const Square king_;

@@ -8,10 +8,9 @@
 namespace fukayomi {
 
 Defences::Defences(const Board& pos, int most)
-    : pos_(pos), us_(pos.turn()), them_(~us_), king_(pos.king(them_)), most_(most),
-      without_king_(pos.occupied() ^ Bitboard::of(king_)), free_(and_not(king_attacks(king_), pos.pieces(them_))),
-      defenders_(and_not(pos.pieces(them_), pos.pinned(them_) | Bitboard::of(king_))),
-      screens_(CheckSquares(pos).screens()) {
+    : pos_(pos), us_(pos.turn()), them_(~us_), king_(pos.king(them_)), most_(most), without_king_(pos.occupied() ^ Bitboard::of(king_)),
+      free_(and_not(king_attacks(king_), pos.pieces(them_))),
+      defenders_(and_not(pos.pieces(them_), pos.pinned(them_) | Bitboard::of(king_))), screens_(CheckSquares(pos).screens()) {
     CheckSquares(pos).guards().for_each([&](Square s) {
         const Bitboard attacked = attacks(us_, type_of(pos.piece_on(s)), s, without_king_);
         twice_ |= guarded_ & attacked;
@@ -26,8 +25,7 @@ int Defences::after(Move m) const {
     if (screens_.has(m.from())) return exact(m);
     const PieceType type = type_of(pos_.piece_on(m.from()));
     const Bitboard left = attacks(us_, type, m.from(), without_king_);
-    return count(m.is_promotion() ? promote(type) : type, m.to(), twice_ | and_not(guarded_, left),
-                 without_king_ ^ Bitboard::of(m.from()));
+    return count(m.is_promotion() ? promote(type) : type, m.to(), twice_ | and_not(guarded_, left), without_king_ ^ Bitboard::of(m.from()));
 }
 
 // After a check from `to` by a piece that is then of this type.

@@ -7,7 +7,7 @@
 namespace fukayomi {
 
 class Defences {
-public:
+  public:
     // Counts are at most `most`. The enemy king must be on the board, and the position must outlive this.
     Defences(const Board& pos, int most);
 
@@ -15,7 +15,7 @@ public:
     // beside the king are left out, and a move that may promote or not counts once.
     int after(Move m) const;
 
-private:
+  private:
     int count(PieceType t, Square to, Bitboard guarded, Bitboard occupied) const;
     int others(Square to) const;
     int exact(Move m) const;

@@ -11,7 +11,7 @@ namespace fukayomi {
 namespace {
 
 class MateInOne {
-public:
+  public:
     explicit MateInOne(const Board& pos)
         : pos_(pos), us_(pos.turn()), them_(~us_), king_(pos.king(them_)), occupied_(pos.occupied()), squares_(pos) {}
 
@@ -23,7 +23,7 @@ public:
         return board_moves() || discovered() ? mate_ : Move();
     }
 
-private:
+  private:
     // In check there are few moves, so all are tried.
     Move answer_check() {
         MoveList moves;
@@ -41,8 +41,7 @@ private:
     // What we attack, as far as the squares beside the king are concerned; the king itself blocks nothing.
     Bitboard attacked_ring() const {
         Bitboard attacked;
-        squares_.guards().for_each(
-            [&](Square s) { attacked |= attacks(us_, type_of(pos_.piece_on(s)), s, without_king_); });
+        squares_.guards().for_each([&](Square s) { attacked |= attacks(us_, type_of(pos_.piece_on(s)), s, without_king_); });
         return attacked;
     }
 
@@ -150,8 +149,6 @@ private:
 
 }  // namespace
 
-Move find_mate_in_one(const Board& pos) {
-    return pos.king(~pos.turn()) == NO_SQUARE ? Move() : MateInOne(pos).find();
-}
+Move find_mate_in_one(const Board& pos) { return pos.king(~pos.turn()) == NO_SQUARE ? Move() : MateInOne(pos).find(); }
 
 }  // namespace fukayomi

@@ -15,9 +15,9 @@ namespace fukayomi {
 namespace {
 
 constexpr std::uint64_t NODES_BETWEEN_CLOCKS = 256;
-constexpr double LEAST_SHARE = 0.001;  // less is a sleep of minutes
+constexpr double LEAST_SHARE = 0.001;                    // less is a sleep of minutes
 constexpr std::uint64_t NODES_BETWEEN_SIGNALS = 65'536;  // none in a short search, where asking Python takes a share
-constexpr std::uint64_t NODES_FOR_LINE = 10'000;  // beside those of the proof
+constexpr std::uint64_t NODES_FOR_LINE = 10'000;         // beside those of the proof
 // A check with few answers is tried first. Many are no worse than four: most fall to the same move. Measured on collections
 // of problems, as were the shares below.
 constexpr int MOST_DEFENCES = 4;
@@ -57,7 +57,7 @@ std::uint32_t add(std::uint32_t a, std::uint32_t b) { return std::min(a + b, PN_
 // A node's numbers, and the child to go on with.
 struct MateSolver::Sum {
     std::uint32_t pn = 0, dn = 0;
-    std::size_t best = 0;        // index in children_
+    std::size_t best = 0;                // index in children_
     std::uint32_t second = PN_INFINITE;  // the second least number of those that the best child has the least of
 };
 
@@ -331,9 +331,7 @@ MateSolver::Outcome MateSolver::conclude(const Sum& total, std::size_t first) {
     const Hand hand = board_.hand(attacker_);
     const Hand held = hand + board_.hand(~attacker_);
     const auto ply = static_cast<std::uint16_t>(path_.size() - 1);
-    const auto longer = [](std::uint16_t plies) {
-        return plies == ANY_PLIES ? plies : static_cast<std::uint16_t>(plies + 1);
-    };
+    const auto longer = [](std::uint16_t plies) { return plies == ANY_PLIES ? plies : static_cast<std::uint16_t>(plies + 1); };
     const auto settled = [&](MateValue value, std::uint16_t loop) {  // a loop that comes back here is closed
         return Outcome{value, loop >= ply ? NO_LOOP : loop};
     };

@@ -31,19 +31,19 @@ struct MateLimits {
     std::uint64_t nodes = 1'000'000;
     int plies = 0;  // of the longest mate to look for; 0: the longest that the solver can
     std::optional<std::chrono::milliseconds> time;
-    double share = 1;  // of the time, for the search; in the rest it sleeps and leaves the core to others
-    bool shortest = false;  // go on after the first mate, while limits last, until no shorter one exists
+    double share = 1;                   // of the time, for the search; in the rest it sleeps and leaves the core to others
+    bool shortest = false;              // go on after the first mate, while limits last, until no shorter one exists
     std::function<bool()> interrupted;  // asked about ten times a second; true stops the search
 };
 
 struct MateSolution {
     MateReason reason = MateReason::NO_MATE;
-    std::vector<Move> line;  // a whole mate
+    std::vector<Move> line;   // a whole mate
     std::uint64_t nodes = 0;  // positions whose moves were looked at
 };
 
 class MateSolver {
-public:
+  public:
     static constexpr int MAX_PLIES = 1023;
 
     explicit MateSolver(std::size_t memory_mb) : table_(memory_mb) {}
@@ -56,14 +56,14 @@ public:
     void stop();
     void resume() { is_stopped_.store(false, std::memory_order_relaxed); }
 
-private:
+  private:
     struct Child {
         std::uint64_t board_key;
         MateValue value;
         Hand hand;  // the attacker's, after the move
         Move move;
         std::uint16_t loop;  // the ply of the earlier position that a disproof depends on, or NO_LOOP
-        bool is_estimate;  // nobody has looked at the position yet
+        bool is_estimate;    // nobody has looked at the position yet
     };
     struct Outcome {
         MateValue value;
@@ -76,12 +76,16 @@ private:
     };
     static constexpr std::uint16_t NO_LOOP = 0xFFFF;
 
-    template <bool ATTACK> Outcome visit(int left, std::uint32_t max_pn, std::uint32_t max_dn);
-    template <bool ATTACK> void expand(int left);
+    template <bool ATTACK>
+    Outcome visit(int left, std::uint32_t max_pn, std::uint32_t max_dn);
+    template <bool ATTACK>
+    void expand(int left);
     MateValue first_value(int left);
     void try_mates_in_three(int left);
-    template <bool ATTACK> Sum sum(std::size_t first) const;
-    template <bool ATTACK> Outcome conclude(const Sum& total, std::size_t first);
+    template <bool ATTACK>
+    Sum sum(std::size_t first) const;
+    template <bool ATTACK>
+    Outcome conclude(const Sum& total, std::size_t first);
     MateValue prove_in_one(Move move);
     Hand blocked() const;
     Hand hand_before(Move move, Hand after) const;
@@ -110,7 +114,7 @@ private:
     std::chrono::steady_clock::duration slept_{};
     std::uint64_t nodes_ = 0;
     std::optional<MateReason> end_;  // why the search was broken off
-    bool is_line_left_ = false;  // the mate is proven: only its line is to be found
+    bool is_line_left_ = false;      // the mate is proven: only its line is to be found
 };
 
 }  // namespace fukayomi

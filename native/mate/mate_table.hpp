@@ -32,7 +32,7 @@ struct MateValue {
 };
 
 class MateTable {
-public:
+  public:
     // Throws std::bad_alloc.
     explicit MateTable(std::size_t memory_mb);
 
@@ -44,7 +44,7 @@ public:
     Move proven_move(std::uint64_t board_key, Hand hand, int left) const;
     void store(std::uint64_t board_key, Hand hand, const MateValue& value, Move move, std::uint32_t work);
 
-private:
+  private:
     struct Entry {
         std::uint64_t board_key;
         Hand hand;
@@ -60,9 +60,7 @@ private:
         void operator()(Entry* entries) const;
     };
 
-    Entry* cluster(std::uint64_t board_key) const {
-        return entries_.get() + ((board_key ^ (board_key >> 32)) & used_mask_) * CLUSTER;
-    }
+    Entry* cluster(std::uint64_t board_key) const { return entries_.get() + ((board_key ^ (board_key >> 32)) & used_mask_) * CLUSTER; }
     bool is_live(const Entry& e) const { return e.generation == generation_; }
     Entry& place(std::uint64_t board_key, Hand hand);
     void grow();

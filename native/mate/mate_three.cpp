@@ -10,7 +10,7 @@ namespace {
 
 // Whether an answer to the check on the board allows a mate in one.
 class AllowsMate final : public MoveTest {
-public:
+  public:
     explicit AllowsMate(Board& pos) : pos_(pos) {}
     bool passes(Move defence) override {
         Undo undo;
@@ -20,7 +20,7 @@ public:
         return mates;
     }
 
-private:
+  private:
     Board& pos_;
 };
 

@@ -42,8 +42,7 @@ struct Kernels {
     void (*add)(float* row, const float* other, std::size_t count);
 
     // x = activation(x + bias), row by row.
-    void (*activate)(float* rows, std::size_t row_stride, std::size_t count, std::size_t columns, const float* bias,
-                     Activation activation);
+    void (*activate)(float* rows, std::size_t row_stride, std::size_t count, std::size_t columns, const float* bias, Activation activation);
 
     float (*dot)(const float* a, const float* b, std::size_t count);
 
@@ -51,8 +50,8 @@ struct Kernels {
     float (*largest)(const float* values, std::size_t count);
 
     // As `to_points`, each position times its scale, rounded. nullptr, as the next one: these instructions gain nothing from integers.
-    void (*to_short_points)(const float* boards, std::size_t positions, std::size_t channels, const float* scales,
-                            std::int16_t* points, std::size_t stride);
+    void (*to_short_points)(const float* boards, std::size_t positions, std::size_t channels, const float* scales, std::int16_t* points,
+                            std::size_t stride);
 
     // As `multiply`; the matrix is packed as [columns / panel][inner / 2][panel][2], and each column of `out` is multiplied by its scale.
     void (*multiply_short)(const std::int16_t* rows, std::size_t row_stride, std::size_t count, std::size_t inner,

@@ -79,8 +79,7 @@ void activate_rows(float* rows, std::size_t row_stride, std::size_t count, std::
         }
 }
 
-void activate(float* rows, std::size_t row_stride, std::size_t count, std::size_t columns, const float* bias,
-              Activation activation) {
+void activate(float* rows, std::size_t row_stride, std::size_t count, std::size_t columns, const float* bias, Activation activation) {
     if (activation == Activation::RELU)
         activate_rows<Activation::RELU>(rows, row_stride, count, columns, bias);
     else
@@ -123,8 +122,7 @@ inline std::size_t corner(std::size_t tile) { return tile / 3 * 3 * BOARD_SIDE +
 // Half of the transform of a tile: columns of squares. `square(i, j)` is one of its 5x5.
 template <class Square>
 inline void columns_to_five(const Square& square, Five* columns) {
-    for (std::size_t j = 0; j < 5; ++j)
-        columns[j] = to_five(square(0, j), square(1, j), square(2, j), square(3, j), square(4, j));
+    for (std::size_t j = 0; j < 5; ++j) columns[j] = to_five(square(0, j), square(1, j), square(2, j), square(3, j), square(4, j));
 }
 
 // The other half: a row of points.
@@ -159,8 +157,7 @@ void boards_from_points(const float* points, std::size_t stride, std::size_t pos
             for (std::size_t c = 0; c < channels; c += LANES) {
                 const auto point = [&](std::size_t i, std::size_t j) { return load(from + (i * 5 + j) * stride + c); };
                 Three columns[5];
-                for (std::size_t j = 0; j < 5; ++j)
-                    columns[j] = to_three(point(0, j), point(1, j), point(2, j), point(3, j), point(4, j));
+                for (std::size_t j = 0; j < 5; ++j) columns[j] = to_three(point(0, j), point(1, j), point(2, j), point(3, j), point(4, j));
                 const Lanes shift = load(bias + c);
                 for (std::size_t i = 0; i < 3; ++i) {
                     const Three row = to_three(columns[0].at[i], columns[1].at[i], columns[2].at[i], columns[3].at[i], columns[4].at[i]);
@@ -232,8 +229,8 @@ inline void each_block(std::size_t count, const Block& block) {
     rest_block<ROWS>(r + half, left - half, block);
 }
 
-void multiply(const float* rows, std::size_t row_stride, std::size_t count, std::size_t inner, const float* matrix,
-              std::size_t columns, float* out, std::size_t out_stride) {
+void multiply(const float* rows, std::size_t row_stride, std::size_t count, std::size_t inner, const float* matrix, std::size_t columns,
+              float* out, std::size_t out_stride) {
     for (std::size_t column = 0; column < columns; column += PANEL)
         each_block(count, [&]<std::size_t COUNT>(std::size_t r) {
             multiply_block<COUNT>(rows + r * row_stride, row_stride, inner, matrix + column * inner, out + r * out_stride + column,
@@ -370,8 +367,8 @@ inline void multiply_short_block(const std::int16_t* rows, std::size_t row_strid
     }
 }
 
-void multiply_short(const std::int16_t* rows, std::size_t row_stride, std::size_t count, std::size_t inner,
-                    const std::int16_t* matrix, const float* scales, std::size_t columns, float* out, std::size_t out_stride) {
+void multiply_short(const std::int16_t* rows, std::size_t row_stride, std::size_t count, std::size_t inner, const std::int16_t* matrix,
+                    const float* scales, std::size_t columns, float* out, std::size_t out_stride) {
     for (std::size_t column = 0; column < columns; column += PANEL)
         each_block(count, [&]<std::size_t COUNT>(std::size_t r) {
             multiply_short_block<COUNT>(rows + r * row_stride, row_stride, inner, matrix + column * inner, scales + column,
@@ -386,8 +383,8 @@ constexpr decltype(Kernels::to_short_points) TO_SHORT_POINTS = nullptr;
 constexpr decltype(Kernels::multiply_short) MULTIPLY_SHORT = nullptr;
 #endif
 
-constexpr Kernels KERNELS = {FUKAYOMI_INSTRUCTIONS, PANEL, &to_points, &from_points, &multiply, &add,
-                             &activate, &dot, &largest, TO_SHORT_POINTS, MULTIPLY_SHORT};
+constexpr Kernels KERNELS = {FUKAYOMI_INSTRUCTIONS, PANEL,         &to_points, &from_points, &multiply, &add, &activate, &dot, &largest,
+                             TO_SHORT_POINTS,       MULTIPLY_SHORT};
 
 }  // namespace
 }  // namespace fukayomi

@@ -17,8 +17,8 @@ typedef float UnalignedLanes __attribute__((vector_size(4 * LANES), aligned(4), 
 inline Lanes load(const float* from) { return *reinterpret_cast<const UnalignedLanes*>(from); }
 inline void store(float* to, Lanes x) { *reinterpret_cast<UnalignedLanes*>(to) = x; }
 inline Lanes all(float x) { return x - Lanes{}; }
-inline Lanes positive(Lanes x) { return Lanes{} > x ? Lanes{} : x; }  // NaN stays
-inline Lanes smaller(Lanes x, Lanes y) { return x > y ? y : x; }      // NaN of x stays
+inline Lanes positive(Lanes x) { return Lanes{} > x ? Lanes{} : x; }                               // NaN stays
+inline Lanes smaller(Lanes x, Lanes y) { return x > y ? y : x; }                                   // NaN of x stays
 inline Lanes inside(Lanes x, Lanes y) { return ((x > Lanes{}) & (x < all(1.0F))) ? y : Lanes{}; }  // y where x is between 0 and 1
 inline float total(Lanes x) {
     typedef float Four __attribute__((vector_size(16), may_alias));

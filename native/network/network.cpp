@@ -24,33 +24,20 @@ constexpr std::size_t cell(std::size_t square) { return (square / SIDE + 1) * BO
 }  // namespace
 
 ResidualNetwork::ResidualNetwork(const NetworkWeights& weights, const Kernels& kernels, Precision precision)
-    : kernels_(kernels),
-      precision_(precision),
-      activation_(weights.activation),
-      width_(padded(weights.channels, kernels.panel)),
-      group_(width_ < LARGE_WIDTH ? FEW : MANY),
-      stride_(group_ * TILES * width_ + STAGGER),
-      stem1_(static_cast<std::size_t>(FEATURES1) * 9 * width_),
-      stem2_(weights.constant_planes * width_),
-      stem_bias_(pack_row(weights.stem_bias, width_)),
-      no_bias_(width_),
-      constant_planes_(weights.constant_planes),
-      policy_(POLICY_LABELS / SQUARES * width_),
-      policy_bias_(pack_row(weights.policy_bias, POLICY_LABELS)),
-      value_(width_, weights.value_channels, kernels.panel),
-      value_bias_(pack_row(weights.value_bias, value_.columns())),
-      hidden_(SQUARES * value_.columns(), weights.hidden, kernels.panel),
-      hidden_bias_(pack_row(weights.hidden_bias, hidden_.columns())),
-      last_(pack_row(weights.last, hidden_.columns())),
-      last_bias_(weights.last_bias) {
+    : kernels_(kernels), precision_(precision), activation_(weights.activation), width_(padded(weights.channels, kernels.panel)),
+      group_(width_ < LARGE_WIDTH ? FEW : MANY), stride_(group_ * TILES * width_ + STAGGER),
+      stem1_(static_cast<std::size_t>(FEATURES1) * 9 * width_), stem2_(weights.constant_planes * width_),
+      stem_bias_(pack_row(weights.stem_bias, width_)), no_bias_(width_), constant_planes_(weights.constant_planes),
+      policy_(POLICY_LABELS / SQUARES * width_), policy_bias_(pack_row(weights.policy_bias, POLICY_LABELS)),
+      value_(width_, weights.value_channels, kernels.panel), value_bias_(pack_row(weights.value_bias, value_.columns())),
+      hidden_(SQUARES * value_.columns(), weights.hidden, kernels.panel), hidden_bias_(pack_row(weights.hidden_bias, hidden_.columns())),
+      last_(pack_row(weights.last, hidden_.columns())), last_bias_(weights.last_bias) {
     const std::size_t channels = weights.channels;
     for (std::size_t c = 0; c < channels; ++c) {
         for (std::size_t p = 0; p < FEATURES1; ++p)  // the kernel's last cell comes first: see `stem`
             for (std::size_t k = 0; k < 9; ++k) stem1_.data()[(p * 9 + 8 - k) * width_ + c] = weights.stem1[(c * FEATURES1 + p) * 9 + k];
-        for (std::size_t p = 0; p < constant_planes_; ++p)
-            stem2_.data()[p * width_ + c] = weights.stem2[c * constant_planes_ + p];
-        for (std::size_t d = 0; d < POLICY_LABELS / SQUARES; ++d)
-            policy_.data()[d * width_ + c] = weights.policy[d * channels + c];
+        for (std::size_t p = 0; p < constant_planes_; ++p) stem2_.data()[p * width_ + c] = weights.stem2[c * constant_planes_ + p];
+        for (std::size_t d = 0; d < POLICY_LABELS / SQUARES; ++d) policy_.data()[d * width_ + c] = weights.policy[d * channels + c];
         for (std::size_t v = 0; v < weights.value_channels; ++v) value_.at(c, v) = weights.value[v * channels + c];
     }
     for (const Convolution& convolution : weights.tower) {
@@ -64,8 +51,7 @@ ResidualNetwork::ResidualNetwork(const NetworkWeights& weights, const Kernels& k
     for (std::size_t h = 0; h < weights.hidden; ++h)
         for (std::size_t v = 0; v < weights.value_channels; ++v)
             for (std::size_t square = 0; square < SQUARES; ++square)
-                hidden_.at(square * value_.columns() + v, h) =
-                    weights.hidden_weights[(h * weights.value_channels + v) * SQUARES + square];
+                hidden_.at(square * value_.columns() + v, h) = weights.hidden_weights[(h * weights.value_channels + v) * SQUARES + square];
 }
 
 std::size_t ResidualNetwork::bytes() const {
@@ -76,11 +62,8 @@ std::size_t ResidualNetwork::bytes() const {
 }
 
 ResidualNetwork::Scratch::Scratch(const ResidualNetwork& network)
-    : products_(POINTS * network.stride_),
-      squares_(network.group_ * network.hidden_.inner()),
-      hidden_(network.group_ * network.hidden_.columns()),
-      scales_(network.group_),
-      inverses_(network.group_) {
+    : products_(POINTS * network.stride_), squares_(network.group_ * network.hidden_.inner()),
+      hidden_(network.group_ * network.hidden_.columns()), scales_(network.group_), inverses_(network.group_) {
     if (network.precision_ == Precision::FLOAT32)
         points_ = AlignedFloats(POINTS * network.stride_);
     else
@@ -89,8 +72,7 @@ ResidualNetwork::Scratch::Scratch(const ResidualNetwork& network)
     for (AlignedFloats& board : boards_) board = AlignedFloats(network.group_ * BOARD_CELLS * network.width_);
 }
 
-bool ResidualNetwork::evaluate(Scratch& scratch, std::size_t first, std::size_t count, const PlaneInput& in,
-                               const SlotOutput& out) const {
+bool ResidualNetwork::evaluate(Scratch& scratch, std::size_t first, std::size_t count, const PlaneInput& in, const SlotOutput& out) const {
     bool is_finite = true;
     for (std::size_t done = 0; done < count; done += group_)
         is_finite &= evaluate_group(scratch, first + done, std::min(group_, count - done), in, out);
@@ -175,15 +157,14 @@ void ResidualNetwork::multiply_short(Scratch& scratch, const Layer& layer, const
 
 bool ResidualNetwork::policy(const float* board, std::size_t row, const PlaneInput& in, const SlotOutput& out) const {
     const std::size_t moves = in.moves(row);
-    if (moves > MAX_MOVES)
-        throw std::out_of_range("row " + std::to_string(row) + ": the count " + std::to_string(moves) + " is above 593");
+    if (moves > MAX_MOVES) throw std::out_of_range("row " + std::to_string(row) + ": the count " + std::to_string(moves) + " is above 593");
     const std::uint16_t* const labels = in.labels(row);
     bool is_finite = true;
     for (std::size_t m = 0; m < moves; ++m) {
         const std::size_t label = labels[m];
         if (label >= POLICY_LABELS)
-            throw std::out_of_range("row " + std::to_string(row) + ", move " + std::to_string(m) + ": the label " +
-                                    std::to_string(label) + " is above 2186");
+            throw std::out_of_range("row " + std::to_string(row) + ", move " + std::to_string(m) + ": the label " + std::to_string(label) +
+                                    " is above 2186");
         const float logit = kernels_.dot(policy_.data() + label / SQUARES * width_, board + cell(label % SQUARES) * width_, width_) +
                             policy_bias_.data()[label];
         out.logits[row * MAX_MOVES + m] = logit;

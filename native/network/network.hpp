@@ -43,7 +43,7 @@ class ResidualNetwork {
 
   private:
     struct Layer {
-        AlignedFloats weights;  // FLOAT32
+        AlignedFloats weights;    // FLOAT32
         ShortConvolution shorts;  // INT16
         AlignedFloats bias;
     };
@@ -59,13 +59,13 @@ class ResidualNetwork {
     const Kernels& kernels_;
     Precision precision_;
     Activation activation_;
-    std::size_t width_;         // channels with padding
-    std::size_t group_;         // positions that go through the network together: the weights are read once for all
-    std::size_t stride_;        // from one of Winograd's points to the next
-    AlignedFloats stem1_;       // [62 * 9 neighbours, width]
-    AlignedFloats stem2_;       // [planes, width]
-    AlignedFloats stem_bias_;   // [width]
-    AlignedFloats no_bias_;     // [width]
+    std::size_t width_;        // channels with padding
+    std::size_t group_;        // positions that go through the network together: the weights are read once for all
+    std::size_t stride_;       // from one of Winograd's points to the next
+    AlignedFloats stem1_;      // [62 * 9 neighbours, width]
+    AlignedFloats stem2_;      // [planes, width]
+    AlignedFloats stem_bias_;  // [width]
+    AlignedFloats no_bias_;    // [width]
     std::size_t constant_planes_;
     std::vector<Layer> tower_;
     AlignedFloats policy_;       // [27, width]

@@ -36,10 +36,9 @@ Instructions find_instructions() {
     if (!bit(first[2], 27)) return {};
     const unsigned long long saved = _xgetbv(0);
     // /arch:AVX512 uses F, DQ, CD, BW and VL.
-    const bool has_avx512 = bit(seventh[1], 16) && bit(seventh[1], 17) && bit(seventh[1], 28) && bit(seventh[1], 30) &&
-                            bit(seventh[1], 31);
-    return {bit(seventh[1], 5) && bit(first[2], 12) && (saved & 0x6) == 0x6, has_avx512 && (saved & 0xe6) == 0xe6,
-            bit(seventh[2], 11), bit(further[0], 4)};
+    const bool has_avx512 = bit(seventh[1], 16) && bit(seventh[1], 17) && bit(seventh[1], 28) && bit(seventh[1], 30) && bit(seventh[1], 31);
+    return {bit(seventh[1], 5) && bit(first[2], 12) && (saved & 0x6) == 0x6, has_avx512 && (saved & 0xe6) == 0xe6, bit(seventh[2], 11),
+            bit(further[0], 4)};
 }
 #else
 Instructions find_instructions() { return {}; }
@@ -66,9 +65,7 @@ const std::vector<const Kernels*>& usable_kernels() {
     return usable;
 }
 
-bool computes(const Kernels& kernels, Precision precision) {
-    return precision == Precision::FLOAT32 || kernels.multiply_short != nullptr;
-}
+bool computes(const Kernels& kernels, Precision precision) { return precision == Precision::FLOAT32 || kernels.multiply_short != nullptr; }
 
 const Kernels* fastest_kernels(std::size_t channels, Precision precision) {
     const auto cost = [channels](const Kernels* kernels) {  // multiplications for each pair of channels, in vectors

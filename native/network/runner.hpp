@@ -46,8 +46,8 @@ class Runner final : public CoreEvaluator {
 
     std::shared_ptr<const Network> network_;
     std::vector<typename Network::Scratch> scratches_;  // one for each thread
-    std::mutex callers_;  // held while a batch is run
-    std::mutex mutex_;    // of what follows
+    std::mutex callers_;                                // held while a batch is run
+    std::mutex mutex_;                                  // of what follows
     std::condition_variable begin_, end_;
     Work work_;
     std::size_t round_ = 0;    // of the work
@@ -71,7 +71,9 @@ Runner<Network>::Runner(std::shared_ptr<const Network> network, std::size_t thre
 }
 
 template <class Network>
-Runner<Network>::~Runner() { stop(); }
+Runner<Network>::~Runner() {
+    stop();
+}
 
 template <class Network>
 void Runner<Network>::stop() {

@@ -25,17 +25,17 @@ struct Convolution {
 struct NetworkWeights {
     Activation activation = Activation::RELU;
     std::size_t channels = 0, constant_planes = 0, value_channels = 0, hidden = 0;  // C, F, V, H
-    std::span<const float> stem1;      // [C, 62, 9]
-    std::span<const float> stem2;      // [C, F]
-    std::span<const float> stem_bias;  // [C]
-    std::vector<Convolution> tower;    // two for each block
-    std::span<const float> policy;       // [27, C]
-    std::span<const float> policy_bias;  // [2187]
-    std::span<const float> value;       // [V, C]
-    std::span<const float> value_bias;  // [V]
-    std::span<const float> hidden_weights;  // [H, V * 81]
-    std::span<const float> hidden_bias;     // [H]
-    std::span<const float> last;  // [H]
+    std::span<const float> stem1;                                                   // [C, 62, 9]
+    std::span<const float> stem2;                                                   // [C, F]
+    std::span<const float> stem_bias;                                               // [C]
+    std::vector<Convolution> tower;                                                 // two for each block
+    std::span<const float> policy;                                                  // [27, C]
+    std::span<const float> policy_bias;                                             // [2187]
+    std::span<const float> value;                                                   // [V, C]
+    std::span<const float> value_bias;                                              // [V]
+    std::span<const float> hidden_weights;                                          // [H, V * 81]
+    std::span<const float> hidden_bias;                                             // [H]
+    std::span<const float> last;                                                    // [H]
     float last_bias = 0;
 };
 

@@ -16,7 +16,7 @@ class Search;
 
 // One thread at a time may use a batch. A batch that is destroyed gives its leaves back to the tree.
 class Batch {
-public:
+  public:
     static constexpr std::size_t MAX_CAPACITY = 65536;
 
     // `cache`: of the evaluator that the batch goes to; none if it is null. Throws std::invalid_argument at a capacity of 0 or above
@@ -31,7 +31,7 @@ public:
     bool has_cache() const { return cache_ != nullptr; }
     std::size_t hits() const { return hits_; }  // leaves of the last gather that were found in the cache
 
-private:
+  private:
     friend class Search;
     class Use;
 
@@ -54,7 +54,7 @@ private:
 // Marks a batch as in use. A batch of another search, and two threads with one batch, are mistakes of the caller: throws
 // std::invalid_argument and std::logic_error.
 class Batch::Use {
-public:
+  public:
     Use(Batch& batch, const Search& by) : batch_(batch) {
         if (&batch.search_ != &by) throw std::invalid_argument("the batch is of another search");
         if (batch.is_busy_.exchange(true)) throw std::logic_error("another thread is using this batch");
@@ -63,7 +63,7 @@ public:
     Use(const Use&) = delete;
     Use& operator=(const Use&) = delete;
 
-private:
+  private:
     Batch& batch_;
 };
 

@@ -32,7 +32,7 @@ struct EvalKey {
 };
 
 class EvalCache {
-public:
+  public:
     static constexpr std::size_t MAX_MEMORY_MB = 65536;
 
     // Throws std::invalid_argument at a memory size out of range.
@@ -44,7 +44,7 @@ public:
 
     std::size_t bytes() const { return bytes_; }  // of memory, most of it untouched until there are entries
 
-private:
+  private:
     static constexpr std::size_t PARTS = 16;
     static constexpr std::size_t WAYS = 4;  // places of an entry in the table
 
@@ -58,8 +58,8 @@ private:
 
     struct Part {
         Mutex mutex;
-        Memory<std::uint32_t> table;  // [buckets_, WAYS]: the word where an entry begins, or once began
-        Memory<std::uint64_t> ring;   // [words_]
+        Memory<std::uint32_t> table;                      // [buckets_, WAYS]: the word where an entry begins, or once began
+        Memory<std::uint64_t> ring;                       // [words_]
         std::size_t next FUKAYOMI_GUARDED_BY(mutex) = 0;  // where the next entry goes
     };
 

@@ -8,8 +8,7 @@ namespace fukayomi {
 
 ExploringPolicy::ExploringPolicy(const SearchParams& params)
     : RootPolicy(params), puct_(Puct::at_root(params)), power_(power_of_root(params)), epsilon_(params.root_noise_epsilon),
-      alpha_(params.root_noise_alpha), visit_noise_(params.root_visit_noise), forced_(params.forced_playouts),
-      seed_(params.seed) {}
+      alpha_(params.root_noise_alpha), visit_noise_(params.root_visit_noise), forced_(params.forced_playouts), seed_(params.seed) {}
 
 void ExploringPolicy::begin(const Tree& tree, const RootPlan& plan) {
     explores_ = plan.explores;
@@ -102,8 +101,7 @@ Choice ExploringPolicy::select_noisy(const Tree& tree, const Terms& terms, bool 
         const auto edge = static_cast<std::size_t>(calm_);
         const float its = score(edge, with_noise(edge));
         if (its <= highest) continue;
-        if (edge != plain.edge && avoid_settled && edge < root.child_count && tree[entries[edge].node].is_settled)
-            continue;
+        if (edge != plain.edge && avoid_settled && edge < root.child_count && tree[entries[edge].node].is_settled) continue;
         best = edge;
         highest = its;
     }
@@ -112,9 +110,7 @@ Choice ExploringPolicy::select_noisy(const Tree& tree, const Terms& terms, bool 
     return {*best, terms.fpu, true};
 }
 
-float ExploringPolicy::forced_visits(float prior, float visits) const {
-    return explores_ ? std::sqrt(forced_ * prior * visits) : 0.0F;
-}
+float ExploringPolicy::forced_visits(float prior, float visits) const { return explores_ ? std::sqrt(forced_ * prior * visits) : 0.0F; }
 
 std::optional<std::size_t> ExploringPolicy::forced_slot(const Tree& tree, const Child& entry) const {
     const Node& root = tree[tree.root()];

@@ -15,7 +15,7 @@ namespace fukayomi {
 //   - forced playouts: a move that has visits gets at least sqrt(k P N) of them. What they and the noise brought that PUCT
 //     would not have, is taken off what is taught. (Wu, "Accelerating self-play learning in Go", 2019, section 3.2.)
 class ExploringPolicy final : public RootPolicy {
-public:
+  public:
     explicit ExploringPolicy(const SearchParams& params);
     void begin(const Tree& tree, const RootPlan& plan) override;
     Choice select(const Tree& tree, const Child& entry, bool avoid_settled) override;
@@ -23,7 +23,7 @@ public:
     std::vector<double> weights(const Tree& tree, std::span<const std::size_t> slots) override;
     std::uint32_t visits_of(const Node& child) const override;
 
-private:
+  private:
     struct Row {
         std::uint32_t move;
         float prior;

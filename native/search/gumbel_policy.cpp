@@ -15,7 +15,7 @@ constexpr std::uint64_t UNKNOWN_VISITS = 64;  // planned for where the caller na
 
 // What the search knows of the root's moves, for the side to move.
 class RootView {
-public:
+  public:
     explicit RootView(const Tree& tree) : tree_(tree), root_(tree[tree.root()]) {
         if (root_.children != NOWHERE) entries_ = tree.children(tree.root()).begin();
     }
@@ -26,9 +26,7 @@ public:
     std::uint32_t in_flight(std::size_t edge) const { return child(edge) ? entries_[edge].visits - child(edge)->visits : 0; }
     bool is_open(std::size_t edge) const { return !child(edge) || !child(edge)->is_settled; }
     // Whether a move may be played: one that loses may only if all do.
-    bool is_playable(std::size_t edge) const {
-        return !child(edge) || child(edge)->proof != Proof::WIN || root_.proof == Proof::LOSS;
-    }
+    bool is_playable(std::size_t edge) const { return !child(edge) || child(edge)->proof != Proof::WIN || root_.proof == Proof::LOSS; }
     bool is_known(std::size_t edge) const { return child(edge) && fukayomi::is_known(*child(edge)); }
     // Of a known move.
     double q(std::size_t edge) const {
@@ -53,7 +51,7 @@ public:
         return std::clamp(1.0 - others / visits, 0.0, 1.0);
     }
 
-private:
+  private:
     const Tree& tree_;
     const Node& root_;
     const Child* entries_ = nullptr;
@@ -68,7 +66,8 @@ void keep_highest(std::vector<std::size_t>& edges, const std::vector<double>& sc
 
 GumbelPolicy::GumbelPolicy(const SearchParams& params)
     : RootPolicy(params), power_(power_of_root(params)), most_moves_(static_cast<std::size_t>(params.gumbel_moves)),
-      least_visits_(static_cast<std::uint64_t>(params.gumbel_visits)), scale_(params.gumbel_scale), c_visit_(params.gumbel_c_visit), c_scale_(params.gumbel_c_scale), seed_(params.seed) {}
+      least_visits_(static_cast<std::uint64_t>(params.gumbel_visits)), scale_(params.gumbel_scale), c_visit_(params.gumbel_c_visit),
+      c_scale_(params.gumbel_c_scale), seed_(params.seed) {}
 
 void GumbelPolicy::begin(const Tree& tree, const RootPlan& plan) {
     const EdgeSpan edges = tree.edges(tree.root());

@@ -26,14 +26,14 @@ namespace fukayomi {
 // lose drop out, and drawn ones need no visits; if only they are left, others are considered. No move has two visits in
 // flight, and no phase begins before all results are in, so the search is the same for every batch size.
 class GumbelPolicy final : public RootPolicy {
-public:
+  public:
     explicit GumbelPolicy(const SearchParams& params);
     void begin(const Tree& tree, const RootPlan& plan) override;
     Choice select(const Tree& tree, const Child& entry, bool avoid_settled) override;
     void rank(const Tree& tree, std::span<const Child> children, std::vector<std::size_t>& slots) override;
     std::vector<double> weights(const Tree& tree, std::span<const std::size_t> slots) override;
 
-private:
+  private:
     struct Row {
         std::uint32_t move;
         float logit;
@@ -49,15 +49,15 @@ private:
     double power_;  // of the network's priors
     std::size_t most_moves_;
     std::uint64_t least_visits_;  // for each of them
-    double scale_;  // of the Gumbel variables
+    double scale_;                // of the Gumbel variables
     double c_visit_;
     double c_scale_;
     std::uint64_t seed_;
 
-    std::vector<Row> rows_;  // in the order of the root's edges
-    std::uint64_t planned_ = 0;     // visits
-    std::size_t halvings_ = 0;      // until one move is left
-    std::size_t phase_moves_ = 0;   // at most, in the phase under way; 0: none has begun
+    std::vector<Row> rows_;           // in the order of the root's edges
+    std::uint64_t planned_ = 0;       // visits
+    std::size_t halvings_ = 0;        // until one move is left
+    std::size_t phase_moves_ = 0;     // at most, in the phase under way; 0: none has begun
     std::uint64_t phase_visits_ = 0;  // of each move
 };
 

@@ -49,8 +49,7 @@ void HashEvaluator::run(const PlaneInput& in, std::size_t n, const SlotOutput& o
         const std::uint16_t* labels = in.labels(row);
         float* logits = out.logits + row * MAX_MOVES;
         const std::size_t moves = in.moves(row);
-        for (std::size_t i = 0; i < moves; ++i)
-            logits[i] = LOGIT_SIGMA * normal(mix64(hash + labels[i] * 0x9E3779B97F4A7C15ULL));
+        for (std::size_t i = 0; i < moves; ++i) logits[i] = LOGIT_SIGMA * normal(mix64(hash + labels[i] * 0x9E3779B97F4A7C15ULL));
         out.values[row] = std::clamp(0.5F + VALUE_SIGMA * normal(mix64(~hash)), 0.0F, 1.0F);
     }
 }

@@ -13,7 +13,7 @@ namespace fukayomi {
 
 // Games of one move in hcpe3, without a result.
 class LabelledPositions {
-public:
+  public:
     struct Share {
         Move move;
         float share;  // of 1
@@ -39,7 +39,7 @@ public:
 
     std::vector<std::uint8_t> take() { return std::move(bytes_); }
 
-private:
+  private:
     static constexpr float LEAST_SHARE = 1.0F / 512.0F;
     static constexpr float MOST_WEIGHT = 65535.0F;
 

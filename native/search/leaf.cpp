@@ -94,8 +94,7 @@ void LeafReader::judge(const Root& root, const SearchParams& params, Leaf& leaf)
     leaf.value.reset();
     // The root is exempt: whether to play on in a repeated or declarable position is the engine's decision.
     if (leaf.moves.empty()) {
-        if (params.leaf_mate_plies > 0)
-            leaf.mate = params.leaf_mate_plies < 3 ? find_mate_in_one(board_) : find_mate_in_three(board_);
+        if (params.leaf_mate_plies > 0) leaf.mate = params.leaf_mate_plies < 3 ? find_mate_in_one(board_) : find_mate_in_three(board_);
         leaf.edges = root.moves;
         leaf.is_complete = true;
         return;
@@ -134,8 +133,7 @@ Verdict LeafReader::verdict(const Root& root, const SearchParams& params) {
         if (board_.is_check() && !has_legal_move(board_)) return {Proof::LOSS, 0};
         return {Proof::DRAW, 0};
     }
-    if (params.declaration_rule != DeclarationRule::NONE && board_.can_declare_win(params.declaration_rule))
-        return {Proof::WIN, 1};
+    if (params.declaration_rule != DeclarationRule::NONE && board_.can_declare_win(params.declaration_rule)) return {Proof::WIN, 1};
     if (params.leaf_mate_plies == 0) return {};
     if (find_mate_in_one(board_)) return {Proof::WIN, 1};
     if (params.leaf_mate_plies < 3 || (params.draw_ply > 0 && board_.ply() + 2 > params.draw_ply)) return {};

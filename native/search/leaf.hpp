@@ -16,8 +16,8 @@
 #include "search/node.hpp"
 #include "search/params.hpp"
 #include "search/tree.hpp"
-#include "shogi/history.hpp"
 #include "shogi/board.hpp"
+#include "shogi/history.hpp"
 
 namespace fukayomi {
 
@@ -33,22 +33,22 @@ struct Root {
 };
 
 struct Leaf {
-    Path path;  // in the tree: guarded by the search's mutex
-    std::vector<Move> moves;  // from the root
-    bool is_noise = false;    // the first of them was chosen by noise alone
+    Path path;                  // in the tree: guarded by the search's mutex
+    std::vector<Move> moves;    // from the root
+    bool is_noise = false;      // the first of them was chosen by noise alone
     bool is_check_due = false;  // the position after that move is due for a search for mate
     Verdict verdict;
     // Without a proof: whether the position occurred at the root or after it, and what visits count as. The distance is that
     // to the first occurrence.
     Verdict recurrence;
-    MoveList edges;           // of an open leaf
-    bool is_complete = true;  // the edges are all legal moves
-    Move mate;                // begins a short mate, at the root only, where it is tried first
-    Edge mate_edge = 0;       // of that move, as the evaluator judged it
+    MoveList edges;                      // of an open leaf
+    bool is_complete = true;             // the edges are all legal moves
+    Move mate;                           // begins a short mate, at the root only, where it is tried first
+    Edge mate_edge = 0;                  // of that move, as the evaluator judged it
     std::array<Edge, MAX_MOVES> packed;  // the edges with the evaluator's priors
 
-    EvalKey key;                         // of an open leaf, if there is a cache
-    std::optional<float> value;          // what the cache says of it, with the edges in `packed`
+    EvalKey key;                 // of an open leaf, if there is a cache
+    std::optional<float> value;  // what the cache says of it, with the edges in `packed`
 
     // Neither proven nor a recurrence: it needs an evaluation.
     bool is_open() const { return verdict.proof == Proof::NONE && recurrence.proof == Proof::NONE; }
@@ -78,7 +78,7 @@ struct MateCheck {
 
 // Replays the moves of leaves on its own copy of the root's position and past.
 class LeafReader {
-public:
+  public:
     void set_root(const Root& root) { history_ = root.history; }
     // Sets everything of the leaf that the rules decide: verdict, edges, is_complete, mate.
     void judge(const Root& root, const SearchParams& params, Leaf& leaf);
@@ -89,7 +89,7 @@ public:
     // Writes the leaf that was judged last into a row of the input.
     void write(const Leaf& leaf, SlotInput& input, std::size_t row) const { input.write(row, board_, leaf.edges); }
 
-private:
+  private:
     void replay(const Root& root, std::span<const Move> moves);
     Verdict verdict(const Root& root, const SearchParams& params);
     bool may_mate_in_three(const Root& root);

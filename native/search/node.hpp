@@ -41,13 +41,13 @@ struct Verdict {
 };
 
 struct Node {
-    double value_sum = 0.0;  // over all visits, for the side that moved into this node: its parent compares by it
-    std::uint32_t visits = 0;  // finished ones
-    float variance = 0.0F;     // of the values of these visits
-    Index edges = NOWHERE;        // block of Edge
-    Index children = NOWHERE;     // block of Children
-    std::uint16_t distance = 0;  // plies to the end, where proof is WIN or LOSS; of a recurrence, back to the first occurrence
-    std::uint16_t move = 0;      // the one that leads here
+    double value_sum = 0.0;              // over all visits, for the side that moved into this node: its parent compares by it
+    std::uint32_t visits = 0;            // finished ones
+    float variance = 0.0F;               // of the values of these visits
+    Index edges = NOWHERE;               // block of Edge
+    Index children = NOWHERE;            // block of Children
+    std::uint16_t distance = 0;          // plies to the end, where proof is WIN or LOSS; of a recurrence, back to the first occurrence
+    std::uint16_t move = 0;              // the one that leads here
     std::uint16_t child_count : 10 = 0;  // the first child_count edges have a child each
     // The position occurred before, at the root or after it: what visits count as, for the side to move. It proves nothing,
     // since the game may go on.
@@ -96,7 +96,7 @@ static_assert(std::endian::native == std::endian::little, "edges are read as wor
 
 // Edges as they lie in memory. The byte before the first one can be read too: it belongs to the block's header.
 class EdgeSpan {
-public:
+  public:
     EdgeSpan(std::uint8_t* bytes, std::size_t size) : bytes_(bytes), size_(size) {}
     std::size_t size() const { return size_; }
     Edge operator[](std::size_t i) const {
@@ -111,7 +111,7 @@ public:
         p[2] = static_cast<std::uint8_t>(e >> 16);
     }
 
-private:
+  private:
     std::uint8_t* bytes_;
     std::size_t size_;
 };

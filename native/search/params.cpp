@@ -26,10 +26,8 @@ void SearchParams::validate() const {
     require_between<double>("fpu_reduction", fpu_reduction, 0.0, 10.0);
     require_between<double>("fpu_reduction_root", fpu_reduction_root, 0.0, 10.0);
     require_between<double>("softmax_temperature", softmax_temperature, 0.01F, 100.0);  // 0.01F is a little below 0.01
-    if (softmax_temperature_root != 0.0F)
-        require_between<double>("softmax_temperature_root", softmax_temperature_root, 0.01F, 100.0);
-    if (softmax_temperature_deep != 0.0F)
-        require_between<double>("softmax_temperature_deep", softmax_temperature_deep, 0.01F, 100.0);
+    if (softmax_temperature_root != 0.0F) require_between<double>("softmax_temperature_root", softmax_temperature_root, 0.01F, 100.0);
+    if (softmax_temperature_deep != 0.0F) require_between<double>("softmax_temperature_deep", softmax_temperature_deep, 0.01F, 100.0);
     require_between<double>("c_exponent", c_exponent, 0.0, 1.0);
     require_between<double>("c_variance", c_variance, 0.0, 1.0);
     require_between<double>("c_stdev", c_stdev, 0.001F, 0.5);

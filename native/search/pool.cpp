@@ -59,7 +59,7 @@ void NodePool::clear() {
     used_ = 0;
 }
 
-BlockPool::BlockPool(ChunkPool& pool, NodePool& nodes, Index Node::*link) : pool_(pool), nodes_(nodes), link_(link) {
+BlockPool::BlockPool(ChunkPool& pool, NodePool& nodes, Index Node::* link) : pool_(pool), nodes_(nodes), link_(link) {
     areas_.reserve(pool.max_chunks());
     reclaimable_.reserve(pool.max_chunks());
     pool.account(areas_.capacity() * sizeof(Area) + reclaimable_.capacity() * sizeof(std::uint32_t));
@@ -124,8 +124,7 @@ bool BlockPool::open_area(std::size_t units) {
         current_ = areas_.size() - 1;
         return true;
     }
-    const auto emptiest =
-        std::min_element(areas_.begin(), areas_.end(), [](const Area& a, const Area& b) { return a.live < b.live; });
+    const auto emptiest = std::min_element(areas_.begin(), areas_.end(), [](const Area& a, const Area& b) { return a.live < b.live; });
     if (emptiest == areas_.end() || emptiest->live + std::max(units, UNITS_PER_CHUNK / 16) > UNITS_PER_CHUNK) return false;
     current_ = static_cast<std::size_t>(emptiest - areas_.begin());
     compact(current_);

@@ -23,7 +23,7 @@ struct alignas(64) Chunk {
 };
 
 class ChunkPool {
-public:
+  public:
     explicit ChunkPool(std::size_t max_bytes);
 
     Chunk* acquire();  // null when the cap is reached
@@ -36,7 +36,7 @@ public:
     std::size_t max_bytes() const { return max_bytes_; }
     std::size_t max_chunks() const { return max_bytes_ / CHUNK_BYTES; }
 
-private:
+  private:
     std::size_t max_bytes_;
     std::size_t tables_ = 0;
     std::vector<std::unique_ptr<Chunk>> chunks_;
@@ -44,14 +44,12 @@ private:
 };
 
 class NodePool {
-public:
+  public:
     static constexpr Index NODES_PER_CHUNK = CHUNK_BYTES / sizeof(Node);
 
     explicit NodePool(ChunkPool& pool);
 
-    Node& operator[](Index i) {
-        return reinterpret_cast<Node*>(chunks_[i / NODES_PER_CHUNK]->bytes)[i % NODES_PER_CHUNK];
-    }
+    Node& operator[](Index i) { return reinterpret_cast<Node*>(chunks_[i / NODES_PER_CHUNK]->bytes)[i % NODES_PER_CHUNK]; }
     const Node& operator[](Index i) const {
         return reinterpret_cast<const Node*>(chunks_[i / NODES_PER_CHUNK]->bytes)[i % NODES_PER_CHUNK];
     }
@@ -62,7 +60,7 @@ public:
     std::size_t size() const { return used_; }
     Index cells() const { return next_; }  // those in use, and free ones, which have no children
 
-private:
+  private:
     ChunkPool& pool_;
     std::vector<Chunk*> chunks_;
     Index next_ = 0;  // the first cell that was never used
@@ -72,11 +70,11 @@ private:
 
 // Blocks of one kind; `link` is where a node keeps the index of its block of that kind.
 class BlockPool {
-public:
+  public:
     static constexpr std::size_t UNIT_BYTES = 16;
     static constexpr std::size_t UNITS_PER_CHUNK = CHUNK_BYTES / UNIT_BYTES;
 
-    BlockPool(ChunkPool& pool, NodePool& nodes, Index Node::*link);
+    BlockPool(ChunkPool& pool, NodePool& nodes, Index Node::* link);
 
     // The new block's index, or NOWHERE when the cap is reached. Other blocks may move: pointers into this pool become invalid.
     // The owner's link is not set.
@@ -90,11 +88,9 @@ public:
     }
     std::size_t payload_bytes(Index block) const { return header(block).units * UNIT_BYTES - sizeof(Header); }
     std::size_t live_units() const { return live_units_; }
-    static std::size_t units_for(std::size_t payload_bytes) {
-        return (sizeof(Header) + payload_bytes + UNIT_BYTES - 1) / UNIT_BYTES;
-    }
+    static std::size_t units_for(std::size_t payload_bytes) { return (sizeof(Header) + payload_bytes + UNIT_BYTES - 1) / UNIT_BYTES; }
 
-private:
+  private:
     struct Header {
         Index owner;  // NOWHERE: released
         std::uint32_t units;
@@ -103,12 +99,10 @@ private:
         Chunk* chunk;
         std::uint16_t filled;  // units written, released ones included
         std::uint16_t live;
-        bool is_listed;        // in reclaimable_
+        bool is_listed;  // in reclaimable_
     };
 
-    std::byte* unit(Index i) const {
-        return areas_[i / UNITS_PER_CHUNK].chunk->bytes + (i % UNITS_PER_CHUNK) * UNIT_BYTES;
-    }
+    std::byte* unit(Index i) const { return areas_[i / UNITS_PER_CHUNK].chunk->bytes + (i % UNITS_PER_CHUNK) * UNIT_BYTES; }
     Header& header(Index block) const { return *reinterpret_cast<Header*>(unit(block)); }
     bool open_area(std::size_t units);
     void list_if_reclaimable(std::size_t area);
@@ -116,7 +110,7 @@ private:
 
     ChunkPool& pool_;
     NodePool& nodes_;
-    Index Node::*link_;
+    Index Node::* link_;
     std::vector<Area> areas_;
     std::vector<std::uint32_t> reclaimable_;  // areas at least half released
     std::size_t current_ = NOWHERE;

@@ -27,12 +27,10 @@ struct Puct {
     bool is_plain = exponent == 0.5F && variance == 0.0F;  // the square root, and no variance
 
     static Puct at_root(const SearchParams& p) {
-        return {p.c_init_root,    p.c_base_root, p.fpu_root,   p.fpu_reduction_root,
-                p.fpu_visit_mass, p.c_exponent,  p.c_variance, p.c_stdev};
+        return {p.c_init_root, p.c_base_root, p.fpu_root, p.fpu_reduction_root, p.fpu_visit_mass, p.c_exponent, p.c_variance, p.c_stdev};
     }
     static Puct below_root(const SearchParams& p) {
-        return {p.c_init,         p.c_base,     p.fpu,        p.fpu_reduction,
-                p.fpu_visit_mass, p.c_exponent, p.c_variance, p.c_stdev};
+        return {p.c_init, p.c_base, p.fpu, p.fpu_reduction, p.fpu_visit_mass, p.c_exponent, p.c_variance, p.c_stdev};
     }
 
     // c * sqrt(N), with c = ln((N + c_base + 1) / c_base) + c_init. The logarithm is taken in double and then rounded, so
@@ -100,7 +98,7 @@ Choice best_edge(const Tree& tree, std::span<const Child> children, Untried untr
     const auto skips_none = [](const Child&) { return false; };
     const auto skips_settled = [&tree](const Child& child) { return tree[child.node].is_settled != 0; };
     return avoid_settled ? best_edge(children, untried, fpu, scale, prior, skips_settled)
-                        : best_edge(children, untried, fpu, scale, prior, skips_none);
+                         : best_edge(children, untried, fpu, scale, prior, skips_none);
 }
 
 // Sum of the children's priors, each times its visits.

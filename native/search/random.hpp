@@ -10,7 +10,7 @@
 namespace fukayomi {
 
 class Random {
-public:
+  public:
     explicit Random(std::uint64_t seed) : state_(seed) {}
 
     std::uint64_t bits() { return mix64(state_ += 0x9E3779B97F4A7C15ULL); }
@@ -47,7 +47,7 @@ public:
         }
     }
 
-private:
+  private:
     std::uint64_t state_;
 };
 

@@ -28,13 +28,9 @@ struct LowerBound {
     float share;   // moves with fewer visits than this share of the most visits rank behind
     float stdev;   // expected deviation of values
 
-    double of(const Node& child) const {
-        return child.value_sum / child.visits - stdevs * standard_error(child, stdev);
-    }
+    double of(const Node& child) const { return child.value_sum / child.visits - stdevs * standard_error(child, stdev); }
 };
 
-inline bool ranks_above(const Node& a, const Node& b) {
-    return rank_of_child(a, a.visits) > rank_of_child(b, b.visits);
-}
+inline bool ranks_above(const Node& a, const Node& b) { return rank_of_child(a, a.visits) > rank_of_child(b, b.visits); }
 
 }  // namespace fukayomi

@@ -7,26 +7,21 @@
 
 namespace fukayomi {
 
-RootPolicy::RootPolicy(const SearchParams& params)
-    : lower_bound_{params.lcb_stdevs, params.lcb_visits, params.c_stdev} {}
+RootPolicy::RootPolicy(const SearchParams& params) : lower_bound_{params.lcb_stdevs, params.lcb_visits, params.c_stdev} {}
 
 void RootPolicy::rank(const Tree& tree, std::span<const Child> children, std::vector<std::size_t>& slots) {
     const auto node = [&](std::size_t slot) -> const Node& { return tree[children[slot].node]; };
     const auto visits = [&](std::size_t slot) { return visits_of(node(slot)); };
-    std::stable_sort(slots.begin(), slots.end(), [&](std::size_t a, std::size_t b) {
-        return rank_of_child(node(a), visits(a)) > rank_of_child(node(b), visits(b));
-    });
+    std::stable_sort(slots.begin(), slots.end(),
+                     [&](std::size_t a, std::size_t b) { return rank_of_child(node(a), visits(a)) > rank_of_child(node(b), visits(b)); });
     if (lower_bound_.stdevs == 0.0F) return;
     // By visits the open moves stand together, and those with enough visits before the others.
     const auto first = std::find_if(slots.begin(), slots.end(), [&](auto slot) { return node(slot).proof == Proof::NONE; });
     if (first == slots.end()) return;
     const float enough = lower_bound_.share * static_cast<float>(visits(*first));
-    const auto last = std::find_if(first, slots.end(), [&](auto slot) {
-        return node(slot).proof != Proof::NONE || static_cast<float>(visits(slot)) < enough;
-    });
-    std::stable_sort(first, last, [&](std::size_t a, std::size_t b) {
-        return lower_bound_.of(node(a)) > lower_bound_.of(node(b));
-    });
+    const auto last = std::find_if(first, slots.end(),
+                                   [&](auto slot) { return node(slot).proof != Proof::NONE || static_cast<float>(visits(slot)) < enough; });
+    std::stable_sort(first, last, [&](std::size_t a, std::size_t b) { return lower_bound_.of(node(a)) > lower_bound_.of(node(b)); });
 }
 
 std::vector<double> RootPolicy::weights(const Tree& tree, std::span<const std::size_t> slots) {
@@ -59,9 +54,7 @@ double power_of_root(const SearchParams& params) {
     return is_own ? static_cast<double>(params.softmax_temperature) / params.softmax_temperature_root : 1.0;
 }
 
-Random random_of_move(std::uint64_t seed, std::uint64_t key, Edge edge) {
-    return Random(mix64(seed + mix64(key + edge_move_bits(edge))));
-}
+Random random_of_move(std::uint64_t seed, std::uint64_t key, Edge edge) { return Random(mix64(seed + mix64(key + edge_move_bits(edge)))); }
 
 std::unique_ptr<RootPolicy> make_root_policy(const SearchParams& params) {
     if (params.root_rule == RootRule::GUMBEL) return std::make_unique<GumbelPolicy>(params);

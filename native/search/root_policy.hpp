@@ -28,7 +28,7 @@ struct RootPlan {
 
 // A search has one, and calls it with its lock held.
 class RootPolicy {
-public:
+  public:
     explicit RootPolicy(const SearchParams& params);
     virtual ~RootPolicy() = default;
     // The root now has edges: it was evaluated, or it is the root of a tree that was kept. All functions below come after it.
@@ -48,31 +48,31 @@ public:
     // The visits of a child of the root by which it is judged.
     virtual std::uint32_t visits_of(const Node& child) const { return child.visits; }
 
-private:
+  private:
     LowerBound lower_bound_;
 };
 
 // PUCT with the root's constants.
 class PuctPolicy final : public RootPolicy {
-public:
+  public:
     explicit PuctPolicy(const SearchParams& params) : RootPolicy(params), puct_(Puct::at_root(params)) {}
     Choice select(const Tree& tree, const Child& entry, bool avoid_settled) override {
         return select_by_puct(tree, tree.root(), entry, puct_, avoid_settled);
     }
 
-private:
+  private:
     Puct puct_;
 };
 
 // Gives all visits to some of the moves, to each the same number: for comparing them. Where all of them are proven, it is up to
 // the other policy again.
 class EvenPolicy final : public RootPolicy {
-public:
+  public:
     EvenPolicy(std::span<const Move> moves, RootPolicy& otherwise)
         : RootPolicy(otherwise), moves_(moves.begin(), moves.end()), otherwise_(otherwise) {}
     Choice select(const Tree& tree, const Child& entry, bool avoid_settled) override;
 
-private:
+  private:
     std::vector<Move> moves_;
     RootPolicy& otherwise_;
 };

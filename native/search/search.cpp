@@ -45,9 +45,9 @@ Verdict proven_verdict(Color turn, std::optional<Color> winner, std::optional<in
     }
     const bool wins = *winner == turn;
     if (mate_plies && (*mate_plies < 0 || *mate_plies >= NO_MATE_DISTANCE || (*mate_plies % 2 != 0) != wins))
-        throw std::invalid_argument("mate_plies is " + std::to_string(*mate_plies) +
-                                    (wins ? "; the side to move mates after an odd number of plies"
-                                          : "; the side to move is mated after an even number of plies"));
+        throw std::invalid_argument(
+            "mate_plies is " + std::to_string(*mate_plies) +
+            (wins ? "; the side to move mates after an odd number of plies" : "; the side to move is mated after an even number of plies"));
     const int distance = mate_plies.value_or(NO_MATE_DISTANCE);
     return {wins ? Proof::WIN : Proof::LOSS, static_cast<std::uint16_t>(distance)};
 }
@@ -71,7 +71,8 @@ Values draw_values(const SearchParams& params, Color root_side) {
 
 Batch::Batch(Search& search, std::size_t capacity, EvalCache* cache) : search_(search), cache_(cache) {
     if (capacity == 0 || capacity > MAX_CAPACITY)
-        throw std::invalid_argument("a batch has room for 1 to " + std::to_string(MAX_CAPACITY) + " leaves, not " + std::to_string(capacity));
+        throw std::invalid_argument("a batch has room for 1 to " + std::to_string(MAX_CAPACITY) + " leaves, not " +
+                                    std::to_string(capacity));
     for (std::size_t i = 0; i < capacity; ++i) leaves_.push_back(std::make_unique<Leaf>());
 }
 
@@ -81,13 +82,11 @@ Batch::~Batch() {
 }
 
 Search::Search(const SearchParams& params, std::size_t memory_mb)
-    : params_(checked(params)), puct_(Puct::below_root(params)), tree_(checked_bytes(memory_mb)),
-      root_policy_(make_root_policy(params)) {
+    : params_(checked(params)), puct_(Puct::below_root(params)), tree_(checked_bytes(memory_mb)), root_policy_(make_root_policy(params)) {
     start_anew(Position(), {});
 }
 
-bool Search::set_position(const Position& position, std::span<const Move> search_moves,
-                          std::optional<std::uint64_t> nodes, bool explores) {
+bool Search::set_position(const Position& position, std::span<const Move> search_moves, std::optional<std::uint64_t> nodes, bool explores) {
     for (const Move m : search_moves)
         if (!position.board().is_legal(m)) throw std::invalid_argument("illegal search move " + usi(m));
     const Asking asking(mutex_);
@@ -193,8 +192,8 @@ int Search::gather(Batch& batch, SlotInput& input, std::size_t first, std::size_
         back_up_judged(batch, selected);
         enter_checks(batch);
         if (batch.count_ == 0) undo_collisions(batch);  // no leaf is held that a visit could collide with
-        goes_on = (selected > 0 || wants_room_) && batch.count_ < std::min(limit, nodes - batch.hits_) &&
-                  batch.collision_count_ <= limit && playouts_ < playouts && !is_over();
+        goes_on = (selected > 0 || wants_room_) && batch.count_ < std::min(limit, nodes - batch.hits_) && batch.collision_count_ <= limit &&
+                  playouts_ < playouts && !is_over();
     }
     const Lock lock(mutex_);
     undo_collisions(batch);
@@ -276,7 +275,7 @@ Search::Descent Search::descend(Leaf& leaf, bool avoid_settled) {
         const Child& entry = tree_.entry(leaf.path, depth);
         if (depth == 1) leaf.is_check_due = is_check_due(entry.visits);
         const bool avoids = avoid_settled && !node.is_settled;
-        const Choice choice = depth > 0    ? select_by_puct(tree_, i, entry, puct_, avoids)
+        const Choice choice = depth > 0     ? select_by_puct(tree_, i, entry, puct_, avoids)
                               : comparison_ ? comparison_->select(tree_, entry, avoids)
                                             : root_policy_->select(tree_, entry, avoids);
         if (choice.edge == NO_EDGE) return Descent::WAIT;

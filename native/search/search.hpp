@@ -61,13 +61,13 @@ struct SearchLine {
 struct RootMove {
     Move move;
     std::uint32_t visits = 0;
-    float winrate = 0.0F;          // of the side to move at the root
-    Proof proof = Proof::NONE;     // for the side to move at the root
-    bool has_mate = false;         // the proof is a mate
+    float winrate = 0.0F;       // of the side to move at the root
+    Proof proof = Proof::NONE;  // for the side to move at the root
+    bool has_mate = false;      // the proof is a mate
 };
 
 class Search {
-public:
+  public:
     // Throws std::invalid_argument at bad parameters or a memory size out of range.
     Search(const SearchParams& params, std::size_t memory_mb);
 
@@ -77,8 +77,8 @@ public:
     // are cancelled. `nodes`: those that the caller will search at most, if that is known; the root's policy may plan with
     // it, but it ends nothing. `explores`: false leaves out noise and forced playouts in this search, and what Gumbel leaves
     // to chance. Throws std::invalid_argument if one of the search moves is not legal.
-    bool set_position(const Position& position, std::span<const Move> search_moves = {},
-                      std::optional<std::uint64_t> nodes = {}, bool explores = true);
+    bool set_position(const Position& position, std::span<const Move> search_moves = {}, std::optional<std::uint64_t> nodes = {},
+                      bool explores = true);
 
     // The next position starts a new tree, even if the game goes on.
     void forget();
@@ -100,15 +100,15 @@ public:
 
     // Gathers, evaluates and applies one batch after the other, without the caller's help, until a limit is reached.
     struct Stretch {
-        std::size_t rows;              // of a batch at most
-        std::size_t visits_per_leaf;   // a batch takes at most one leaf for so many visits of the root; 0: as many as it has rows
-        std::size_t nodes;             // to search at most, with those found in the cache, of which a batch has up to as many as rows
+        std::size_t rows;               // of a batch at most
+        std::size_t visits_per_leaf;    // a batch takes at most one leaf for so many visits of the root; 0: as many as it has rows
+        std::size_t nodes;              // to search at most, with those found in the cache, of which a batch has up to as many as rows
         std::chrono::nanoseconds time;  // after this no batch begins
     };
     struct Stretched {
-        std::size_t nodes = 0;    // searched
-        bool is_idle = false;     // it ended because there was no leaf to gather: see there
-        bool is_finite = true;    // false: what the evaluator says of some position is not finite; its batch is cancelled
+        std::size_t nodes = 0;  // searched
+        bool is_idle = false;   // it ended because there was no leaf to gather: see there
+        bool is_finite = true;  // false: what the evaluator says of some position is not finite; its batch is cancelled
     };
     Stretched run(Batch& batch, CoreEvaluator& evaluator, SlotInput& input, const SlotOutput& output, const Stretch& stretch);
 
@@ -136,7 +136,7 @@ public:
     void resume() { is_stopped_.store(false); }
     bool is_stopped() const { return is_stopped_.load(); }
 
-    std::uint64_t nodes() const;        // these three since set_position; see above
+    std::uint64_t nodes() const;  // these three since set_position; see above
     std::uint64_t evaluations() const;
     std::uint64_t playouts() const;
     std::uint32_t root_visits() const;  // including those of a kept tree
@@ -168,17 +168,18 @@ public:
     // to lose none unless all do. Empty as long as no move has visits.
     std::vector<TaughtMove> teaching() const;
     std::string tree_text() const;  // Tree::text, for tests
-    void check_invariants();  // throws std::logic_error; only while no batch is in flight
+    void check_invariants();        // throws std::logic_error; only while no batch is in flight
 
     const SearchParams& params() const { return params_; }
 
-private:
+  private:
     friend class Batch;
     enum class Descent { LEAF, KNOWN, COLLISION, FULL, WAIT };
 
     std::optional<std::vector<Move>> moves_from_root(const Position& position) const FUKAYOMI_REQUIRES(mutex_);
     std::optional<Path> path_to(std::span<const Move> moves) FUKAYOMI_REQUIRES(mutex_);
-    bool enter_mate(std::vector<Move> moves, std::span<const Move> mate, std::uint64_t key, std::uint64_t key_after) FUKAYOMI_REQUIRES(mutex_);
+    bool enter_mate(std::vector<Move> moves, std::span<const Move> mate, std::uint64_t key, std::uint64_t key_after)
+        FUKAYOMI_REQUIRES(mutex_);
     void begin_check(Batch& batch, const Leaf& leaf) FUKAYOMI_REQUIRES(mutex_);
     void enter_checks(Batch& batch) FUKAYOMI_REQUIRES(mutex_);
     bool try_advance(const Position& position) FUKAYOMI_REQUIRES(mutex_);
@@ -194,7 +195,8 @@ private:
     void count_playout(const Leaf& leaf) FUKAYOMI_REQUIRES(mutex_);
     void make_room(const Batch& batch);
     void undo(Batch& batch) FUKAYOMI_REQUIRES(mutex_);
-    void label_below(Index node, const Board& board, std::uint32_t least_visits, LabelledPositions& labelled) const FUKAYOMI_REQUIRES(mutex_);
+    void label_below(Index node, const Board& board, std::uint32_t least_visits, LabelledPositions& labelled) const
+        FUKAYOMI_REQUIRES(mutex_);
     void undo_collisions(Batch& batch) FUKAYOMI_REQUIRES(mutex_);
     bool is_over() const FUKAYOMI_REQUIRES(mutex_);
 
@@ -219,7 +221,7 @@ private:
     bool is_forgotten_ FUKAYOMI_GUARDED_BY(mutex_) = false;   // the next position starts a new tree
     Edge mate_edge_ FUKAYOMI_GUARDED_BY(mutex_) = 0;          // of the root's move that a short mate put first, as the evaluator judged it
     std::unordered_map<std::uint64_t, std::vector<Move>> mates_ FUKAYOMI_GUARDED_BY(mutex_);  // the lines of enter_mate by position
-    std::vector<Batch*> active_ FUKAYOMI_GUARDED_BY(mutex_);  // batches with visits in flight
+    std::vector<Batch*> active_ FUKAYOMI_GUARDED_BY(mutex_);                                  // batches with visits in flight
     std::uint64_t nodes_ FUKAYOMI_GUARDED_BY(mutex_) = 0;
     std::uint64_t evaluations_ FUKAYOMI_GUARDED_BY(mutex_) = 0;
     std::uint64_t playouts_ FUKAYOMI_GUARDED_BY(mutex_) = 0;

@@ -9,8 +9,7 @@
 
 namespace fukayomi {
 
-Search::Stretched Search::run(Batch& batch, CoreEvaluator& evaluator, SlotInput& input, const SlotOutput& output,
-                              const Stretch& stretch) {
+Search::Stretched Search::run(Batch& batch, CoreEvaluator& evaluator, SlotInput& input, const SlotOutput& output, const Stretch& stretch) {
     const auto end = std::chrono::steady_clock::now() + stretch.time;
     Stretched done;
     while (done.nodes < stretch.nodes && done.is_finite) {

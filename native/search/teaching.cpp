@@ -25,8 +25,8 @@ void heed_proofs(const Tree& tree, std::span<const std::size_t> slots, std::vect
 
 }  // namespace
 
-std::vector<TaughtMove> taught_moves(const Tree& tree, RootPolicy& policy, std::span<const std::size_t> slots,
-                                     double temperature, Edge mate) {
+std::vector<TaughtMove> taught_moves(const Tree& tree, RootPolicy& policy, std::span<const std::size_t> slots, double temperature,
+                                     Edge mate) {
     std::vector<double> weights = policy.weights(tree, slots);
     heed_proofs(tree, slots, weights);
     const double highest = *std::max_element(weights.begin(), weights.end());
@@ -43,8 +43,7 @@ std::vector<TaughtMove> taught_moves(const Tree& tree, RootPolicy& policy, std::
     }
     const double all = std::accumulate(priors.begin(), priors.end(), 0.0);
     for (std::size_t i = 0; i < edges.size(); ++i)
-        if (weights[i] > 0.0)
-            taught.push_back({edge_move(edges[i]), static_cast<std::uint16_t>(weights[i]), priors[i] / all});
+        if (weights[i] > 0.0) taught.push_back({edge_move(edges[i]), static_cast<std::uint16_t>(weights[i]), priors[i] / all});
     const Move first = edge_move(edges[slots.front()]);
     std::sort(taught.begin(), taught.end(), [&](const TaughtMove& a, const TaughtMove& b) {
         const auto key = [&](const TaughtMove& each) { return std::tuple(each.move == first, each.weight, each.move.raw()); };

@@ -19,7 +19,7 @@ struct TaughtMove {
 
 // Search::teaching. `slots`: of the moves of which something is known, in the order of choice; at least one. `temperature`:
 // with which the tree's priors were made. `mate`: the edge of the root that a mate put first, with the network's prior; or 0.
-std::vector<TaughtMove> taught_moves(const Tree& tree, RootPolicy& policy, std::span<const std::size_t> slots,
-                                     double temperature, Edge mate);
+std::vector<TaughtMove> taught_moves(const Tree& tree, RootPolicy& policy, std::span<const std::size_t> slots, double temperature,
+                                     Edge mate);
 
 }  // namespace fukayomi

@@ -7,18 +7,16 @@ namespace fukayomi {
 
 namespace {
 
-constexpr std::size_t FIRST_CHILDREN = 3;   // with its heads such a block fills a cache line; then 7, 15, 31, ...
-constexpr int SWEPT_PER_NODE = 2;           // dropped nodes taken apart for each new one
+constexpr std::size_t FIRST_CHILDREN = 3;  // with its heads such a block fills a cache line; then 7, 15, 31, ...
+constexpr int SWEPT_PER_NODE = 2;          // dropped nodes taken apart for each new one
 constexpr int SWEPT_AT_THE_CAP = 1024;
-constexpr std::size_t PRUNED_SHARE = 8;      // of the memory, which a pruning frees at once
-constexpr std::size_t LEAST_SHARE = 64;      // less than this is not worth going on for
-constexpr std::uint32_t FEWEST_VISITS = 2;   // with one visit a node has nothing below it
-constexpr int WORK_PER_CALL = 4096;          // nodes looked at or taken apart: less than a millisecond
+constexpr std::size_t PRUNED_SHARE = 8;     // of the memory, which a pruning frees at once
+constexpr std::size_t LEAST_SHARE = 64;     // less than this is not worth going on for
+constexpr std::uint32_t FEWEST_VISITS = 2;  // with one visit a node has nothing below it
+constexpr int WORK_PER_CALL = 4096;         // nodes looked at or taken apart: less than a millisecond
 constexpr std::uint16_t LONGEST_DISTANCE = 60000;
 
-std::uint16_t one_more(std::uint16_t distance) {
-    return distance < LONGEST_DISTANCE ? static_cast<std::uint16_t>(distance + 1) : distance;
-}
+std::uint16_t one_more(std::uint16_t distance) { return distance < LONGEST_DISTANCE ? static_cast<std::uint16_t>(distance + 1) : distance; }
 
 // The variance of n values, by that of the first n - 1 of them. `distance`: the last value's from the mean of all n. (Welford,
 // "Note on a method for calculating corrected sums of squares and products", Technometrics 4, 1962; a sum of squares would
@@ -48,8 +46,7 @@ void bring_best_forward(EdgeSpan edges, std::size_t from) {
 }  // namespace
 
 Tree::Tree(std::size_t max_bytes)
-    : pool_(max_bytes), nodes_(pool_), edge_blocks_(pool_, nodes_, &Node::edges),
-      child_blocks_(pool_, nodes_, &Node::children) {
+    : pool_(max_bytes), nodes_(pool_), edge_blocks_(pool_, nodes_, &Node::edges), child_blocks_(pool_, nodes_, &Node::children) {
     clear();
 }
 
@@ -65,8 +62,7 @@ void Tree::clear() {
 }
 
 Index Tree::allocate_node() {
-    for (int i = 0; i < SWEPT_PER_NODE && sweep(); ++i) {
-    }
+    for (int i = 0; i < SWEPT_PER_NODE && sweep(); ++i) {}
     Index node = nodes_.allocate();
     while (node == NOWHERE && sweep()) node = nodes_.allocate();
     return node;
@@ -76,8 +72,7 @@ Index Tree::allocate_block(BlockPool& pool, Index owner, std::size_t bytes) {
     for (;;) {
         const Index block = pool.allocate(owner, bytes);
         if (block != NOWHERE || !sweep()) return block;
-        for (int i = 1; i < SWEPT_AT_THE_CAP && sweep(); ++i) {
-        }
+        for (int i = 1; i < SWEPT_AT_THE_CAP && sweep(); ++i) {}
     }
 }
 

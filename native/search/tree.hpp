@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "search/pool.hpp"
 #include "search/node.hpp"
+#include "search/pool.hpp"
 #include "shogi/types.hpp"
 
 namespace fukayomi {
@@ -28,7 +28,7 @@ struct Values {
 };
 
 class Tree {
-public:
+  public:
     explicit Tree(std::size_t max_bytes);
 
     void clear();  // leaves a root that is NEW
@@ -44,9 +44,7 @@ public:
     const Node& operator[](Index i) const { return nodes_[i]; }
     Children& children(Index node) { return *child_blocks_.payload<Children>(nodes_[node].children); }
     const Children& children(Index node) const { return *child_blocks_.payload<Children>(nodes_[node].children); }
-    EdgeSpan edges(Index node) const {
-        return {edge_blocks_.payload<std::uint8_t>(nodes_[node].edges), nodes_[node].edge_count};
-    }
+    EdgeSpan edges(Index node) const { return {edge_blocks_.payload<std::uint8_t>(nodes_[node].edges), nodes_[node].edge_count}; }
     // The step's entry in its parent's children, or the root's own.
     Child& entry(const Path& path, std::size_t depth) {
         return depth == 0 ? root_ : children(path[depth - 1].node).begin()[path[depth].slot];
@@ -93,7 +91,7 @@ public:
     // A line for each node: move, visits, mean value and prior for the side that moved, result and distance for the other.
     std::string text() const;
 
-private:
+  private:
     struct Taken;
 
     Index allocate_node();
@@ -123,8 +121,8 @@ private:
 
     // A search for nodes to prune, which goes round all nodes, each time with more visits.
     struct Pruning {
-        std::uint32_t visits = 0;     // prunes nodes with at most so many; 0: none is under way
-        std::size_t cells_left = 0;   // of this round
+        std::uint32_t visits = 0;    // prunes nodes with at most so many; 0: none is under way
+        std::size_t cells_left = 0;  // of this round
         std::size_t goal_bytes = 0;
     };
     Pruning pruning_;

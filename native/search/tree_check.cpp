@@ -16,8 +16,7 @@ void require(bool holds, const char* what, Index node) {
 }  // namespace
 
 void Tree::check() {
-    while (sweep()) {
-    }
+    while (sweep()) {}
     std::size_t seen = 0, edge_units = 0, child_units = 0;
     require(root_.visits == nodes_[root_.node].visits, "the root's visits are not those in flight and finished", root_.node);
     std::vector<Index> open{root_.node};
@@ -49,8 +48,7 @@ void Tree::check() {
         const EdgeSpan all = edges(i);
         for (std::size_t slot = node.child_count + 1U; slot < all.size(); ++slot)
             require(all[slot] >> 14 <= all[node.child_count] >> 14, "the best edge does not come first", i);
-        if (node.child_count < all.size())
-            require(all[node.child_count] == children(i).next, "the next edge is another", i);
+        if (node.child_count < all.size()) require(all[node.child_count] == children(i).next, "the next edge is another", i);
         bool has_recurred = false, is_settled = node.child_count == node.edge_count;
         std::uint64_t visits = 1;
         float mass = 0.0F;

@@ -15,8 +15,8 @@ namespace {
 
 constexpr double LEAST_TEMPERATURE = 0.1;  // dlshogi's
 constexpr int MOST_EXTENSIONS = 2;
-constexpr double LEAST_PRIOR = 1e-5;  // where a move that the network leaves out is as surprising as can be
-constexpr std::size_t BYTES_PER_NODE = 1024;     // twice what a node with eighty moves takes
+constexpr double LEAST_PRIOR = 1e-5;          // where a move that the network leaves out is as surprising as can be
+constexpr std::size_t BYTES_PER_NODE = 1024;  // twice what a node with eighty moves takes
 
 // Plies count from the start of the game, whatever number its text has: max_move does so, and hcp keeps none.
 Position renumbered(const Position& opening) {

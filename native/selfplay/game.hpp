@@ -23,7 +23,7 @@ namespace fukayomi {
 
 struct GameSetup {
     std::uint64_t index = 0;
-    Position opening;  // its moves become the game's first, without targets
+    Position opening;                       // its moves become the game's first, without targets
     std::array<SelfplayPlayer, 2> players;  // by colour
 };
 
@@ -41,7 +41,7 @@ struct SelfplayTotals {
 };
 
 class Game {
-public:
+  public:
     // Throws std::invalid_argument if a game cannot begin so.
     static void validate(const SelfplayParams& params, const GameSetup& setup);
 
@@ -72,12 +72,12 @@ public:
     void answer(Move move, int eval, MateSolver& solver);
 
     FinishedGame take_finished();
-    std::size_t bytes() const;  // of the trees
+    std::size_t bytes() const;       // of the trees
     SelfplayTotals totals() const {  // before take_finished
         return {static_cast<std::uint64_t>(finished_.searches), finished_.playouts, finished_.evaluations};
     }
 
-private:
+  private:
     // A tree, and the leaves that are under way. Players with the same network share one.
     struct Mind {
         Mind(const SearchParams& params, std::size_t memory_mb, std::size_t leaves, EvalCache* cache)
@@ -117,9 +117,9 @@ private:
     std::uint32_t playouts_ = 0;  // that it was given
     std::uint32_t limit_ = 0;     // visits of the root's moves
     int extensions_ = 0;
-    std::uint32_t check_at_ = 0;  // the number of visits from which an early stop may be possible
-    std::uint32_t kept_ = 0;      // visits that came with the tree
-    std::optional<Color> resigner_;  // the side that would have resigned in a game that is played out
+    std::uint32_t check_at_ = 0;                    // the number of visits from which an early stop may be possible
+    std::uint32_t kept_ = 0;                        // visits that came with the tree
+    std::optional<Color> resigner_;                 // the side that would have resigned in a game that is played out
     std::vector<std::vector<std::uint8_t>> nodes_;  // of each search, with SelfplayParams::keep_nodes
     FinishedGame finished_;
 };

@@ -26,9 +26,9 @@ struct SelfplayParams {
     bool train_random = false;  // whether these positions, and those of `low_moves`, have targets
     // After them, where the best move has fewer than random2 times the visits of the second, one of the two is drawn by visits.
     float random2 = 0.0F;
-    float low_moves = 0.0F;  // then, chance of a move to be drawn evenly from all but the best; only of players that teach
-    int max_move = 320;       // a game is drawn after so many moves, those of its opening included
-    int plies = 0;            // a game ends after so many moves of its own, without a result; 0: it does not. Searches do not know
+    float low_moves = 0.0F;    // then, chance of a move to be drawn evenly from all but the best; only of players that teach
+    int max_move = 320;        // a game is drawn after so many moves, those of its opening included
+    int plies = 0;             // a game ends after so many moves of its own, without a result; 0: it does not. Searches do not know
     bool keep_leaves = false;  // whether a game keeps the positions that its searches asked the network about (Search::labelled_leaves)
     int keep_nodes = 0;        // visits from which it keeps the positions of its trees (Search::labelled_nodes); 0: it keeps none
     bool keeps_positions() const { return keep_leaves || keep_nodes > 0; }
@@ -45,7 +45,7 @@ struct SelfplayParams {
     // Policy surprise weighting (KataGo): this share of the weight of a game's positions goes to them in proportion to the
     // divergence of the target from the network's policy, the rest evenly.
     float surprise = 0.0F;
-    int mate_depth = 0;       // longest mate of the root to look for by df-pn, plies; 0: none
+    int mate_depth = 0;  // longest mate of the root to look for by df-pn, plies; 0: none
     int mate_nodes = 100'000;
     std::uint64_t seed = 0;
 

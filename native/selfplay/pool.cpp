@@ -108,8 +108,7 @@ bool SelfplayPool::settle(Place& place) {
 }
 
 // Leaves of the game in a place, or of those that follow it there.
-std::size_t SelfplayPool::gather_from(Share& share, Place& place, SlotInput& input, std::size_t first, std::size_t limit,
-                                      int network) {
+std::size_t SelfplayPool::gather_from(Share& share, Place& place, SlotInput& input, std::size_t first, std::size_t limit, int network) {
     for (;;) {
         if (!place.game && !fill(share, place)) return 0;
         if (!settle(place)) {

@@ -35,7 +35,7 @@ struct WaitingGame {
 };
 
 class SelfplayPool {
-public:
+  public:
     static constexpr std::size_t MOST_GAMES = 65536;
 
     // `games`: at once; `shares` of them at most. `cache_mb`: memory for what each network has said of positions; 0: none. With
@@ -79,13 +79,13 @@ public:
     std::size_t queued() const;
     std::size_t playing() const;  // games that are queued or being played
     std::size_t shares() const { return shares_.size(); }
-    std::size_t bytes() const;  // of all trees
+    std::size_t bytes() const;      // of all trees
     SelfplayTotals totals() const;  // of games that are over and those in play
 
-private:
+  private:
     struct Place {
         std::unique_ptr<EvalCache> cache;  // of the game alone, with SelfplayParams::keeps_positions
-        std::unique_ptr<Game> game;  // null: free
+        std::unique_ptr<Game> game;        // null: free
         bool is_in_flight = false;
         bool is_waiting = false;  // for the answer of an outside player
     };

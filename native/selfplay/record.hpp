@@ -22,7 +22,7 @@ enum class GameReason : std::uint8_t {
     RESIGNATION,  // the search saw the result, or an outside player gave up
     REPETITION,   // a position came back; drawn, or lost by perpetual check
     DECLARATION,
-    MAX_PLIES,    // those of a game, or those of the whole record
+    MAX_PLIES,  // those of a game, or those of the whole record
 };
 
 struct FinishedGame {
@@ -30,7 +30,7 @@ struct FinishedGame {
     std::vector<std::uint8_t> data;  // hcpe3
     std::optional<Color> winner;
     GameReason reason = GameReason::MATE;
-    std::vector<Move> moves;     // all, those of the opening included
+    std::vector<Move> moves;  // all, those of the opening included
     int opening_plies = 0;
     int random_plies = 0;        // moves drawn at random
     int searches = 0;            // moves that were searched for
@@ -39,13 +39,13 @@ struct FinishedGame {
     // hcpe3: with SelfplayParams::keep_leaves in the order of their evaluation, with keep_nodes tree by tree, that of the last search
     // first: there a position that was in a tree before has most visits.
     std::vector<std::uint8_t> kept;
-    std::vector<float> weights;  // of the positions with targets, in their order
-    bool is_played_out = false;  // past the point where a side would have resigned
+    std::vector<float> weights;         // of the positions with targets, in their order
+    bool is_played_out = false;         // past the point where a side would have resigned
     bool is_wrong_resignation = false;  // that side did not lose
 };
 
 class GameRecord {
-public:
+  public:
     explicit GameRecord(const Position& opening);
 
     // Without `taught` the position has no target. `surprise`: the divergence of the target from the network's policy.
@@ -57,7 +57,7 @@ public:
     std::vector<float> weights(double share) const;
     std::vector<std::uint8_t> hcpe3(std::uint8_t result, std::uint8_t opponent) const;
 
-private:
+  private:
     Board start_;
     std::vector<Move> moves_;
     std::vector<std::int16_t> evals_;

@@ -51,8 +51,7 @@ void fill_lines(AttackTables& t, Square a) {
             const auto inside = [](int f, int r) { return f >= 0 && f < 9 && r >= 0 && r < 9; };
             Bitboard whole = Bitboard::of(a);
             for (const int sign : {1, -1})
-                for (int f = file_of(a) + sign * df, r = rank_of(a) + sign * dr; inside(f, r);
-                     f += sign * df, r += sign * dr)
+                for (int f = file_of(a) + sign * df, r = rank_of(a) + sign * dr; inside(f, r); f += sign * df, r += sign * dr)
                     whole.set(make_square(f, r));
             Bitboard passed;
             for (int f = file_of(a) + df, r = rank_of(a) + dr; inside(f, r); f += df, r += dr) {

@@ -51,8 +51,7 @@ inline unsigned gather(std::uint64_t low, std::uint64_t high) {
 template <int STRIDE>
 inline Bitboard diagonal_attacks(const Diagonal& d, Square s, Bitboard occupied) {
     const Bitboard on_line = occupied & d.mask;
-    const unsigned o =
-        gather<STRIDE>(std::rotr(on_line.low(), d.low_rotation), std::rotr(on_line.high(), d.high_rotation));
+    const unsigned o = gather<STRIDE>(std::rotr(on_line.low(), d.low_rotation), std::rotr(on_line.high(), d.high_rotation));
     return ATTACKS.files[ATTACKS.reach[static_cast<std::size_t>(file_of(s))][o]] & d.mask;
 }
 
@@ -128,12 +127,8 @@ inline Bitboard attacks(Color c, PieceType t, Square s, Bitboard occupied) {
 }
 
 // Squares strictly between two squares on one line; empty if they share none.
-inline Bitboard between(Square a, Square b) {
-    return detail::ATTACKS.between[static_cast<std::size_t>(a)][static_cast<std::size_t>(b)];
-}
+inline Bitboard between(Square a, Square b) { return detail::ATTACKS.between[static_cast<std::size_t>(a)][static_cast<std::size_t>(b)]; }
 // The whole line through two squares; empty if they share none.
-inline Bitboard line(Square a, Square b) {
-    return detail::ATTACKS.line[static_cast<std::size_t>(a)][static_cast<std::size_t>(b)];
-}
+inline Bitboard line(Square a, Square b) { return detail::ATTACKS.line[static_cast<std::size_t>(a)][static_cast<std::size_t>(b)]; }
 
 }  // namespace fukayomi

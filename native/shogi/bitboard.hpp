@@ -9,24 +9,18 @@
 namespace fukayomi {
 
 class Bitboard {
-public:
+  public:
     constexpr Bitboard() = default;
     constexpr Bitboard(std::uint64_t low, std::uint64_t high) : low_(low), high_(high) {}
-    static constexpr Bitboard of(Square s) {
-        return s < 63 ? Bitboard(1ULL << s, 0) : Bitboard(0, 1ULL << (s - 63));
-    }
+    static constexpr Bitboard of(Square s) { return s < 63 ? Bitboard(1ULL << s, 0) : Bitboard(0, 1ULL << (s - 63)); }
     static constexpr Bitboard all() { return Bitboard((1ULL << 63) - 1, (1ULL << 18) - 1); }
 
     constexpr std::uint64_t low() const { return low_; }
     constexpr std::uint64_t high() const { return high_; }
     constexpr bool any() const { return (low_ | high_) != 0; }
     constexpr bool none() const { return (low_ | high_) == 0; }
-    constexpr bool has(Square s) const {
-        return s < 63 ? ((low_ >> s) & 1) != 0 : ((high_ >> (s - 63)) & 1) != 0;
-    }
-    constexpr bool more_than_one() const {
-        return low_ != 0 ? ((low_ & (low_ - 1)) | high_) != 0 : (high_ & (high_ - 1)) != 0;
-    }
+    constexpr bool has(Square s) const { return s < 63 ? ((low_ >> s) & 1) != 0 : ((high_ >> (s - 63)) & 1) != 0; }
+    constexpr bool more_than_one() const { return low_ != 0 ? ((low_ & (low_ - 1)) | high_) != 0 : (high_ & (high_ - 1)) != 0; }
     constexpr int count() const { return std::popcount(low_) + std::popcount(high_); }
     constexpr Square first() const {  // the board must not be empty
         return low_ != 0 ? std::countr_zero(low_) : 63 + std::countr_zero(high_);
@@ -59,7 +53,7 @@ public:
     constexpr Bitboard& operator^=(Bitboard b) { return *this = *this ^ b; }
     friend constexpr bool operator==(Bitboard a, Bitboard b) { return a.low_ == b.low_ && a.high_ == b.high_; }
 
-private:
+  private:
     std::uint64_t low_ = 0;
     std::uint64_t high_ = 0;
 };

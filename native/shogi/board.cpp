@@ -42,9 +42,7 @@ void Board::finish(bool allow_missing_king) {
 
 std::uint64_t Board::key() const { return board_key_ ^ hands_key(hands_[BLACK], hands_[WHITE]); }
 
-void Board::update_checkers() {
-    checkers_ = kings_[turn_] == NO_SQUARE ? Bitboard() : attackers(~turn_, kings_[turn_], occupied());
-}
+void Board::update_checkers() { checkers_ = kings_[turn_] == NO_SQUARE ? Bitboard() : attackers(~turn_, kings_[turn_], occupied()); }
 
 Bitboard Board::attackers(Color by, Square s, Bitboard occupied) const {
     // A piece of `by` attacks s if the same piece of the other side, standing on s, would attack it.
@@ -67,8 +65,7 @@ Bitboard Board::pinned(Color c) const {
     if (king == NO_SQUARE) return result;
     const Bitboard enemies = colors_[~c];
     const Bitboard snipers = (((types_[BISHOP] | types_[HORSE]) & bishop_lines(king)) |
-                              ((types_[ROOK] | types_[DRAGON]) & rook_lines(king)) |
-                              (types_[LANCE] & ahead(c, king))) &
+                              ((types_[ROOK] | types_[DRAGON]) & rook_lines(king)) | (types_[LANCE] & ahead(c, king))) &
                              enemies;
     const Bitboard all = occupied();
     snipers.for_each([&](Square s) {

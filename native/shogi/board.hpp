@@ -25,7 +25,7 @@ struct Undo {
 };
 
 class Board {
-public:
+  public:
     Board();  // the start position
 
     // Throws ParseError (errors.hpp), which quotes the text. Any position that the rules allow, handicaps included; a
@@ -47,7 +47,7 @@ public:
         return types_[GOLD] | types_[PRO_PAWN] | types_[PRO_LANCE] | types_[PRO_KNIGHT] | types_[PRO_SILVER];
     }
 
-    std::uint64_t key() const;                            // Zobrist: board, side to move, both hands
+    std::uint64_t key() const;                              // Zobrist: board, side to move, both hands
     std::uint64_t board_key() const { return board_key_; }  // board and side to move, without the hands
 
     // Pieces of `by` that attack `s` over the given occupancy.
@@ -58,8 +58,8 @@ public:
     // Pieces of `c` that may not leave the line between their own king and an enemy slider.
     Bitboard pinned(Color c) const;
 
-    bool is_legal(Move m) const;      // any 16 bits may be asked about
-    bool gives_check(Move m) const;   // m must be legal
+    bool is_legal(Move m) const;     // any 16 bits may be asked about
+    bool gives_check(Move m) const;  // m must be legal
     bool can_declare_win(DeclarationRule rule) const;
     bool can_declare_draw(DeclarationRule rule) const;  // 24 to 30 points under a 24-point rule
     Move try_move() const;  // the king's move to the square where the enemy's king starts; none if it is not legal
@@ -80,7 +80,7 @@ public:
     void set_turn(Color c) { turn_ = c; }
     void finish(bool allow_missing_king = false);
 
-private:
+  private:
     int declared_points(bool with_handicap) const;  // of the side to move; -1: it may not declare
     struct Empty {};
     explicit Board(Empty) {}

@@ -8,12 +8,10 @@ namespace {
 
 constexpr int CAMP_PIECES = 10;  // besides the king
 constexpr int BIG_PIECE_POINTS = 5;
-constexpr int SET_POINTS = 54;  // of all pieces besides the kings
+constexpr int SET_POINTS = 54;                          // of all pieces besides the kings
 constexpr int POINTS_OF_DRAW = 24, POINTS_OF_WIN = 31;  // under a 24-point rule
 
-bool is_24(DeclarationRule rule) {
-    return rule == DeclarationRule::POINTS_24 || rule == DeclarationRule::POINTS_24_HANDICAP;
-}
+bool is_24(DeclarationRule rule) { return rule == DeclarationRule::POINTS_24 || rule == DeclarationRule::POINTS_24_HANDICAP; }
 
 bool counts_handicap(DeclarationRule rule) {
     return rule == DeclarationRule::POINTS_24_HANDICAP || rule == DeclarationRule::POINTS_27_HANDICAP;
@@ -52,13 +50,10 @@ int Board::declared_points(bool with_handicap) const {
     if (others.count() < CAMP_PIECES) return -1;
 
     const Bitboard big_pieces = types_[BISHOP] | types_[ROOK] | types_[HORSE] | types_[DRAGON];
-    const auto points_on_board = [&](const Bitboard& all) {
-        return all.count() + (BIG_PIECE_POINTS - 1) * (all & big_pieces).count();
-    };
+    const auto points_on_board = [&](const Bitboard& all) { return all.count() + (BIG_PIECE_POINTS - 1) * (all & big_pieces).count(); };
     int points = points_on_board(others) + points_of(hands_[turn_]);
     if (with_handicap && turn_ == WHITE)
-        points += SET_POINTS - points_on_board(and_not(occupied(), types_[KING])) - points_of(hands_[BLACK]) -
-                  points_of(hands_[WHITE]);
+        points += SET_POINTS - points_on_board(and_not(occupied(), types_[KING])) - points_of(hands_[BLACK]) - points_of(hands_[WHITE]);
     return points;
 }
 

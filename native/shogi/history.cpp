@@ -46,9 +46,8 @@ Repetition History::fourfold() const {
 
 int History::occurrences() const {
     const Entry& now = entries_.back();
-    return static_cast<int>(std::count_if(entries_.begin(), entries_.end(), [&now](const Entry& then) {
-        return then.board_key == now.board_key && then.hand == now.hand;
-    }));
+    return static_cast<int>(std::count_if(entries_.begin(), entries_.end(),
+                                          [&now](const Entry& then) { return then.board_key == now.board_key && then.hand == now.hand; }));
 }
 
 int History::most_occurrences() const {

@@ -18,7 +18,7 @@ struct Recurrence {
 };
 
 class History {
-public:
+  public:
     void clear() { entries_.clear(); }
     // Call it for the first position and after every move.
     void push(const Board& pos);
@@ -37,11 +37,11 @@ public:
     Recurrence recurrence(int window) const;
     Repetition first_recurrence(int window = REPETITION_WINDOW) const { return recurrence(window).kind; }
 
-private:
+  private:
     struct Entry {
         std::uint64_t board_key;
-        Hand hand;                  // of Black: with the same board it fixes White's
-        std::uint16_t checks[2];    // how many of a side's last moves in a row gave check
+        Hand hand;                // of Black: with the same board it fixes White's
+        std::uint16_t checks[2];  // how many of a side's last moves in a row gave check
         bool black_to_move;
     };
     Repetition verdict(std::size_t plies) const;

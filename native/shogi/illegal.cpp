@@ -25,8 +25,7 @@ std::string why_illegal_drop(const Board& pos, Move m) {
     if (far_ranks(us, dead_ranks(type)).has(m.to())) return "the " + name + " could never move from " + usi(m.to());
     if (type == PAWN && (pos.pieces(us, PAWN) & file_mask(file_of(m.to()))).any())
         return "there is a pawn of the same side on the file (nifu)";
-    if (leaves_king_attacked(pos, pos.occupied() | Bitboard::of(m.to()), m.to(), false))
-        return "the king would be in check";
+    if (leaves_king_attacked(pos, pos.occupied() | Bitboard::of(m.to()), m.to(), false)) return "the king would be in check";
     return "a dropped pawn must not mate (uchifuzume)";
 }
 
@@ -55,8 +54,8 @@ std::string why_illegal_board_move(const Board& pos, Move m) {
 
 void require_legal(const Board& pos, Move m) {
     if (pos.is_legal(m)) return;
-    throw ParseError(ParseError::Kind::ILLEGAL_MOVE, "illegal move " + quoted(usi(m)) + " in " + quoted(pos.sfen()) +
-                                                         ": " + why_illegal(pos, m));
+    throw ParseError(ParseError::Kind::ILLEGAL_MOVE,
+                     "illegal move " + quoted(usi(m)) + " in " + quoted(pos.sfen()) + ": " + why_illegal(pos, m));
 }
 
 std::string why_illegal(const Board& pos, Move m) {

@@ -9,7 +9,7 @@ namespace {
 // Sinks take what the generator finds: one writes the moves, one only counts them, which is what perft's last ply needs,
 // one stops at the first, and one at the first that fails a test.
 class Writer {
-public:
+  public:
     explicit Writer(MoveList& moves) : moves_(moves) {}
     void moves(Square from, Bitboard targets, bool promotion) {
         targets.for_each([&](Square to) { moves_.push(Move::normal(from, to, promotion)); });
@@ -22,35 +22,35 @@ public:
     }
     static constexpr bool done() { return false; }
 
-private:
+  private:
     MoveList& moves_;
 };
 
 class Counter {
-public:
+  public:
     void moves(Square, Bitboard targets, bool) { count_ += targets.count(); }
     void pawn_moves(Bitboard targets, int, bool) { count_ += targets.count(); }
     void drops(PieceType, Bitboard targets) { count_ += targets.count(); }
     static constexpr bool done() { return false; }
     int count() const { return count_; }
 
-private:
+  private:
     int count_ = 0;
 };
 
 class Finder {
-public:
+  public:
     void moves(Square, Bitboard targets, bool) { found_ |= targets.any(); }
     void pawn_moves(Bitboard targets, int, bool) { found_ |= targets.any(); }
     void drops(PieceType, Bitboard targets) { found_ |= targets.any(); }
     bool done() const { return found_; }
 
-private:
+  private:
     bool found_ = false;
 };
 
 class Tester {
-public:
+  public:
     explicit Tester(MoveTest& test) : test_(test) {}
     void moves(Square from, Bitboard targets, bool promotion) {
         while (passed_ && targets.any()) passed_ = test_.passes(Move::normal(from, targets.pop(), promotion));
@@ -66,7 +66,7 @@ public:
     }
     bool done() const { return !passed_; }
 
-private:
+  private:
     MoveTest& test_;
     bool passed_ = true;
 };
@@ -106,10 +106,10 @@ bool is_pawn_drop_mate(const Board& pos, Square square) {
 
 template <bool ALL, class Sink>
 class Generator {
-public:
+  public:
     Generator(const Board& pos, Sink& sink)
-        : pos_(pos), sink_(sink), us_(pos.turn()), occupied_(pos.occupied()), camp_(far_ranks(us_, 3)),
-          last_rank_(far_ranks(us_, 1)), last_two_(far_ranks(us_, 2)) {}
+        : pos_(pos), sink_(sink), us_(pos.turn()), occupied_(pos.occupied()), camp_(far_ranks(us_, 3)), last_rank_(far_ranks(us_, 1)),
+          last_two_(far_ranks(us_, 2)) {}
 
     void run() {
         const Square king = pos_.king(us_);
@@ -128,7 +128,7 @@ public:
         if (!pos_.hand(us_).empty() && !sink_.done()) drops(empty);
     }
 
-private:
+  private:
     void king_moves(Square king) {
         const Bitboard without_king = occupied_ ^ Bitboard::of(king);
         for (Bitboard targets = and_not(king_attacks(king), pos_.pieces(us_)); targets.any() && !sink_.done();) {
@@ -155,21 +155,11 @@ private:
             const Bitboard to = reach(from, silver_attacks(us_, from));
             promoting(from, camp_.has(from) ? to : to & camp_, to);
         });
-        (pos_.golds() & pos_.pieces(us_)).for_each([&](Square from) {
-            sink_.moves(from, reach(from, gold_attacks(us_, from)), false);
-        });
-        pos_.pieces(us_, BISHOP).for_each([&](Square from) {
-            bishop_or_rook(from, reach(from, bishop_attacks(from, occupied_)));
-        });
-        pos_.pieces(us_, ROOK).for_each([&](Square from) {
-            bishop_or_rook(from, reach(from, rook_attacks(from, occupied_)));
-        });
-        pos_.pieces(us_, HORSE).for_each([&](Square from) {
-            sink_.moves(from, reach(from, horse_attacks(from, occupied_)), false);
-        });
-        pos_.pieces(us_, DRAGON).for_each([&](Square from) {
-            sink_.moves(from, reach(from, dragon_attacks(from, occupied_)), false);
-        });
+        (pos_.golds() & pos_.pieces(us_)).for_each([&](Square from) { sink_.moves(from, reach(from, gold_attacks(us_, from)), false); });
+        pos_.pieces(us_, BISHOP).for_each([&](Square from) { bishop_or_rook(from, reach(from, bishop_attacks(from, occupied_))); });
+        pos_.pieces(us_, ROOK).for_each([&](Square from) { bishop_or_rook(from, reach(from, rook_attacks(from, occupied_))); });
+        pos_.pieces(us_, HORSE).for_each([&](Square from) { sink_.moves(from, reach(from, horse_attacks(from, occupied_)), false); });
+        pos_.pieces(us_, DRAGON).for_each([&](Square from) { sink_.moves(from, reach(from, dragon_attacks(from, occupied_)), false); });
     }
 
     void pawn_moves(Square king, Bitboard targets) {
@@ -179,8 +169,8 @@ private:
             if (file_of(s) != file_of(king)) pawns.toggle(s);
         });
         const int back = us_ == BLACK ? 1 : -1;
-        const Bitboard ahead_of = us_ == BLACK ? Bitboard(pawns.low() >> 1, pawns.high() >> 1)
-                                               : Bitboard(pawns.low() << 1, pawns.high() << 1);
+        const Bitboard ahead_of =
+            us_ == BLACK ? Bitboard(pawns.low() >> 1, pawns.high() >> 1) : Bitboard(pawns.low() << 1, pawns.high() << 1);
         const Bitboard to = ahead_of & targets;
         sink_.pawn_moves(to & camp_, back, true);
         sink_.pawn_moves(and_not(to, ALL ? last_rank_ : camp_), back, false);

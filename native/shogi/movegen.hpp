@@ -20,10 +20,10 @@ bool has_legal_move(const Board& pos);
 
 // A test of moves. It may play them on the board, and takes them back.
 class MoveTest {
-public:
+  public:
     virtual bool passes(Move m) = 0;
 
-protected:
+  protected:
     ~MoveTest() = default;
 };
 

@@ -17,7 +17,7 @@
 namespace fukayomi {
 
 class FUKAYOMI_THREAD(capability("mutex")) Mutex {
-public:
+  public:
     void lock() FUKAYOMI_THREAD(acquire_capability()) { mutex_.lock(); }
     void unlock() FUKAYOMI_THREAD(release_capability()) { mutex_.unlock(); }
 
@@ -32,32 +32,32 @@ public:
         while (asking_.load() > 0) std::this_thread::yield();
     }
 
-private:
+  private:
     std::mutex mutex_;
     std::atomic<int> asking_ = 0;
 };
 
 // Holds a mutex to the end of its block.
 class FUKAYOMI_THREAD(scoped_lockable) Lock {
-public:
+  public:
     explicit Lock(Mutex& mutex) FUKAYOMI_THREAD(acquire_capability(mutex)) : mutex_(mutex) { mutex_.lock(); }
     ~Lock() FUKAYOMI_THREAD(release_capability()) { mutex_.unlock(); }
     Lock(const Lock&) = delete;
     Lock& operator=(const Lock&) = delete;
 
-private:
+  private:
     Mutex& mutex_;
 };
 
 // The same by `lock_first`.
 class FUKAYOMI_THREAD(scoped_lockable) Asking {
-public:
+  public:
     explicit Asking(Mutex& mutex) FUKAYOMI_THREAD(acquire_capability(mutex)) : mutex_(mutex) { mutex_.lock_first(); }
     ~Asking() FUKAYOMI_THREAD(release_capability()) { mutex_.unlock(); }
     Asking(const Asking&) = delete;
     Asking& operator=(const Asking&) = delete;
 
-private:
+  private:
     Mutex& mutex_;
 };
 

@@ -3,9 +3,9 @@
 #include <charconv>
 #include <vector>
 
+#include "shogi/board.hpp"
 #include "shogi/board_text.hpp"
 #include "shogi/errors.hpp"
-#include "shogi/board.hpp"
 #include "shogi/validate.hpp"
 
 namespace fukayomi {
@@ -112,8 +112,7 @@ int parse_ply(std::string_view text) {
 Board parse(std::string_view sfen, bool allow_missing_king) {
     const std::vector<std::string_view> fields = fields_of(sfen);
     if (fields.size() != 3 && fields.size() != 4)
-        reject("expected board, side to move, hands and move number, found " + std::to_string(fields.size()) +
-               " fields");
+        reject("expected board, side to move, hands and move number, found " + std::to_string(fields.size()) + " fields");
     Board pos = Board::empty();
     parse_board(pos, fields[0]);
     if (fields[1] != "b" && fields[1] != "w") reject("the side to move is " + quoted(fields[1]) + ", not 'b' or 'w'");

@@ -24,17 +24,27 @@ constexpr int relative_rank(Color c, int rank) { return c == BLACK ? rank : 8 - 
 
 enum PieceType : std::uint8_t {
     NO_PIECE_TYPE = 0,
-    PAWN, LANCE, KNIGHT, SILVER, BISHOP, ROOK, GOLD, KING,
-    PRO_PAWN, PRO_LANCE, PRO_KNIGHT, PRO_SILVER, HORSE, DRAGON,
+    PAWN,
+    LANCE,
+    KNIGHT,
+    SILVER,
+    BISHOP,
+    ROOK,
+    GOLD,
+    KING,
+    PRO_PAWN,
+    PRO_LANCE,
+    PRO_KNIGHT,
+    PRO_SILVER,
+    HORSE,
+    DRAGON,
 };
 constexpr int PIECE_TYPES = 15;  // including NO_PIECE_TYPE at 0
 constexpr int PROMOTED = 8;
 constexpr bool is_promoted(PieceType t) { return t > KING; }
 constexpr bool can_promote(PieceType t) { return t >= PAWN && t <= ROOK; }
 constexpr PieceType promote(PieceType t) { return static_cast<PieceType>(t | PROMOTED); }
-constexpr PieceType unpromote(PieceType t) {
-    return t == KING ? KING : static_cast<PieceType>(t & ~PROMOTED);
-}
+constexpr PieceType unpromote(PieceType t) { return t == KING ? KING : static_cast<PieceType>(t & ~PROMOTED); }
 // Ranks at the far end on which a piece could never move again.
 constexpr int dead_ranks(PieceType t) { return t == PAWN || t == LANCE ? 1 : t == KNIGHT ? 2 : 0; }
 
@@ -55,7 +65,7 @@ constexpr int hand_index(PieceType t) {
 // A hand packed into 32 bits: 5 bits of pawns, then 3, 3, 3, 3 (L N S G) and 2, 2 (B R), with a gap bit between the
 // fields, so that "every count of a is at least that of b" is one subtraction and one mask.
 class Hand {
-public:
+  public:
     constexpr Hand() = default;
     constexpr int count(PieceType t) const {
         const auto i = static_cast<std::size_t>(hand_index(t));
@@ -77,28 +87,26 @@ public:
     constexpr Hand where_lacks(Hand other) const { return Hand(bits_ & Hand().fields_not_below(other)); }
     friend constexpr bool operator==(Hand a, Hand b) { return a.bits_ == b.bits_; }
 
-private:
+  private:
     constexpr explicit Hand(std::uint32_t bits) : bits_(bits) {}
     // All bits of the fields in which this hand has at least as many as the other; and of the rest.
     constexpr std::uint32_t fields_not_below(Hand other) const {
         const std::uint32_t gaps = ((bits_ | GAPS) - other.bits_) & GAPS;
         std::uint32_t fields = 0;
-        for (std::size_t i = 0; i < HAND_TYPES; ++i)
-            fields |= MASK[i] << SHIFT[i] & (0U - ((gaps / (MASK[i] + 1) >> SHIFT[i]) & 1U));
+        for (std::size_t i = 0; i < HAND_TYPES; ++i) fields |= MASK[i] << SHIFT[i] & (0U - ((gaps / (MASK[i] + 1) >> SHIFT[i]) & 1U));
         return fields;
     }
     constexpr std::uint32_t fields_below(Hand other) const { return ~fields_not_below(other) & ~GAPS; }
 
     static constexpr std::array<int, HAND_TYPES> SHIFT = {0, 6, 10, 14, 18, 22, 25};
     static constexpr std::array<std::uint32_t, HAND_TYPES> MASK = {31, 7, 7, 7, 7, 3, 3};
-    static constexpr std::uint32_t GAPS =
-        (1U << 5) | (1U << 9) | (1U << 13) | (1U << 17) | (1U << 21) | (1U << 24) | (1U << 27);
+    static constexpr std::uint32_t GAPS = (1U << 5) | (1U << 9) | (1U << 13) | (1U << 17) | (1U << 21) | (1U << 24) | (1U << 27);
     std::uint32_t bits_ = 0;
 };
 
 // A move in the 16 bits of the hcpe format: to | from << 7 | promotion << 14; a drop has from = 80 + piece type.
 class Move {
-public:
+  public:
     constexpr Move() = default;
     constexpr explicit Move(std::uint16_t raw) : raw_(raw) {}
     static constexpr Move normal(Square from, Square to, bool promotion) {
@@ -114,7 +122,7 @@ public:
     constexpr explicit operator bool() const { return raw_ != 0; }
     friend constexpr bool operator==(Move a, Move b) { return a.raw_ == b.raw_; }
 
-private:
+  private:
     std::uint16_t raw_ = 0;
 };
 
@@ -122,7 +130,7 @@ constexpr int MAX_MOVES = 593;  // the most legal moves that any position has
 
 // A list of moves on the stack; no position overflows it.
 class MoveList {
-public:
+  public:
     void push(Move m) { moves_[size_++] = m; }
     std::size_t size() const { return size_; }
     bool empty() const { return size_ == 0; }
@@ -136,7 +144,7 @@ public:
         return false;
     }
 
-private:
+  private:
     std::array<Move, MAX_MOVES + 7> moves_;
     std::size_t size_ = 0;
 };

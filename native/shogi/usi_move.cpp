@@ -8,9 +8,7 @@ namespace {
 
 constexpr std::string_view DROP_LETTERS = " PLNSBRG";  // indexed by piece type
 
-bool is_square(std::string_view text) {
-    return text.size() == 2 && text[0] >= '1' && text[0] <= '9' && text[1] >= 'a' && text[1] <= 'i';
-}
+bool is_square(std::string_view text) { return text.size() == 2 && text[0] >= '1' && text[0] <= '9' && text[1] >= 'a' && text[1] <= 'i'; }
 
 Square to_square(std::string_view text) { return make_square(text[0] - '1', text[1] - 'a'); }
 
@@ -46,13 +44,10 @@ std::string usi(Move m) {
     return usi(m.from()) + usi(m.to()) + (m.is_promotion() ? "+" : "");
 }
 
-std::string usi(Square s) {
-    return {static_cast<char>('1' + file_of(s)), static_cast<char>('a' + rank_of(s))};
-}
+std::string usi(Square s) { return {static_cast<char>('1' + file_of(s)), static_cast<char>('a' + rank_of(s))}; }
 
 Square square_from_usi(std::string_view text) {
-    if (!is_square(text))
-        throw ParseError(ParseError::Kind::MOVE, "invalid square " + quoted(text) + ": expected 1a to 9i");
+    if (!is_square(text)) throw ParseError(ParseError::Kind::MOVE, "invalid square " + quoted(text) + ": expected 1a to 9i");
     return to_square(text);
 }
 

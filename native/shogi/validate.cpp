@@ -42,16 +42,14 @@ void validate_dead_pieces(const Board& pos) {
         const Bitboard dead = steps | (pos.pieces(c, KNIGHT) & far_ranks(c, 2));
         if (dead.none()) continue;
         const Square s = dead.first();
-        reject(std::string(color_name(c)) + "'s " + piece_name(type_of(pos.piece_on(s))) + " on " + usi(s) +
-               " can never move");
+        reject(std::string(color_name(c)) + "'s " + piece_name(type_of(pos.piece_on(s))) + " on " + usi(s) + " can never move");
     }
 }
 
 void validate_check(const Board& pos) {
     const Square king = pos.king(~pos.turn());
     if (king == NO_SQUARE || !pos.is_attacked(pos.turn(), king)) return;
-    reject(std::string("it is ") + color_name(pos.turn()) + "'s turn, but " + color_name(~pos.turn()) +
-           "'s king is attacked");
+    reject(std::string("it is ") + color_name(pos.turn()) + "'s turn, but " + color_name(~pos.turn()) + "'s king is attacked");
 }
 
 }  // namespace
@@ -76,9 +74,8 @@ int pieces_in_set(PieceType t) {
 
 const char* piece_name(PieceType t) {
     constexpr std::array<const char*, PIECE_TYPES> names = {
-        "no piece",      "pawn",           "lance",           "knight",          "silver",
-        "bishop",        "rook",           "gold",            "king",            "promoted pawn",
-        "promoted lance", "promoted knight", "promoted silver", "horse",          "dragon"};
+        "no piece", "pawn",          "lance",          "knight",          "silver",          "bishop", "rook",  "gold",
+        "king",     "promoted pawn", "promoted lance", "promoted knight", "promoted silver", "horse",  "dragon"};
     return names[t];
 }
 

@@ -15,12 +15,12 @@ namespace fukayomi {
 
 namespace {
 
-constexpr std::size_t PART = 256;  // positions that one thread reads at a time
+constexpr std::size_t PART = 256;                           // positions that one thread reads at a time
 constexpr std::size_t USUAL_ROWS = 256, USUAL_MOVES = 128;  // of a position; more are no error
 
 // Reads positions one after another.
 class PartReader {
-public:
+  public:
     explicit PartReader(std::size_t count) {
         part_.row_offsets.push_back(0);
         part_.move_offsets.push_back(0);
@@ -70,14 +70,13 @@ public:
 
     SparseBatch part() { return std::move(part_); }
 
-private:
+  private:
     static constexpr std::int16_t NONE = -1;
     static constexpr int PROMOTIONS = 10 * SQUARES;  // labels of promotions come after the same moves without
 
     static Board board_of(const PieceSets& sets) {
         Board pos = Board::empty();
-        for (std::uint8_t p = 1; p < sets.pieces.size(); ++p)
-            sets.pieces[p].for_each([&](Square s) { pos.put(static_cast<Piece>(p), s); });
+        for (std::uint8_t p = 1; p < sets.pieces.size(); ++p) sets.pieces[p].for_each([&](Square s) { pos.put(static_cast<Piece>(p), s); });
         for (const Color c : {BLACK, WHITE})
             for (const PieceType t : HAND_ORDER) pos.set_hand(c, t, sets.hands[c].count(t));
         pos.finish(true);
@@ -118,8 +117,8 @@ private:
     SparseBatch part_;
     SparseReader reader_;
     std::array<std::uint16_t, MAX_SPARSE_ROWS> rows_;
-    MoveList moves_;              // of the position
-    std::size_t first_move_ = 0;  // its place in the part
+    MoveList moves_;                                         // of the position
+    std::size_t first_move_ = 0;                             // its place in the part
     std::array<std::int16_t, POLICY_LABELS> numbers_ = [] {  // of the position's moves, by label
         std::array<std::int16_t, POLICY_LABELS> none;
         none.fill(NONE);

@@ -30,14 +30,16 @@ constexpr std::array<int, HAND_TYPES> HAND_PLANES = {8, 4, 4, 4, 4, 2, 2};
 // By content: the type of an opponent's piece. By attackers: the opponent's.
 constexpr auto CAPTURED = [] {
     std::array<std::uint8_t, CONTENTS> table{};
-    for (std::size_t content = 1 + PIECE_PLANES; content < CONTENTS; ++content) table[content] = static_cast<std::uint8_t>(content - PIECE_PLANES);
+    for (std::size_t content = 1 + PIECE_PLANES; content < CONTENTS; ++content)
+        table[content] = static_cast<std::uint8_t>(content - PIECE_PLANES);
     return table;
 }();
 constexpr std::array<std::uint8_t, 9> OTHERS = {0, 1, 2, 0, 1, 2, 0, 1, 2};
 
 enum : std::uint8_t { NO_STEP, PAWN_STEP, KNIGHT_STEPS, SILVER_STEPS, GOLD_STEPS, KING_STEPS };
-constexpr std::array<std::uint8_t, PIECE_TYPES> STEPS = {NO_STEP,    PAWN_STEP,  NO_STEP,    KNIGHT_STEPS, SILVER_STEPS, NO_STEP,    NO_STEP,   GOLD_STEPS,
-                                                         KING_STEPS, GOLD_STEPS, GOLD_STEPS, GOLD_STEPS,   GOLD_STEPS,   KING_STEPS, KING_STEPS};
+constexpr std::array<std::uint8_t, PIECE_TYPES> STEPS = {NO_STEP,    PAWN_STEP,  NO_STEP,    KNIGHT_STEPS, SILVER_STEPS,
+                                                         NO_STEP,    NO_STEP,    GOLD_STEPS, KING_STEPS,   GOLD_STEPS,
+                                                         GOLD_STEPS, GOLD_STEPS, GOLD_STEPS, KING_STEPS,   KING_STEPS};
 constexpr bool is_slider(PieceType t) { return t == LANCE || t == BISHOP || t == ROOK || t == HORSE || t == DRAGON; }
 
 constexpr std::size_t kind_of(Color c, PieceType t) { return static_cast<std::size_t>(c) * PIECE_PLANES + t - PAWN; }
@@ -122,7 +124,8 @@ constexpr auto FIRST_ROWS_OF = [] {
 // A threat's worth: the piece's value, then whether it is undefended, then the lower type; the lowest bits have its row in the group.
 constexpr std::uint16_t threat_worth(std::size_t type, bool is_defended) {
     const std::size_t row = type * 2 + std::size_t{is_defended};
-    const std::size_t order = (std::min(std::size_t{EXCHANGE_VALUES[type]}, std::size_t{20}) * 2 + std::size_t{!is_defended}) * 16 + PIECE_TYPES - type;
+    const std::size_t order =
+        (std::min(std::size_t{EXCHANGE_VALUES[type]}, std::size_t{20}) * 2 + std::size_t{!is_defended}) * 16 + PIECE_TYPES - type;
     return static_cast<std::uint16_t>(order * 32 + row);
 }
 static_assert(threat_worth(KING, false) > threat_worth(KING, true) && threat_worth(KING, true) > threat_worth(DRAGON, false));
@@ -203,9 +206,9 @@ inline std::uint16_t SparseReader::threat(PieceType type, Square from, Bitboard 
 }
 
 std::uint16_t SparseReader::threat_along_lines(PieceType type, Square from, Bitboard occupied) const {
-    const Bitboard attacked = type == LANCE                      ? lance_attacks(BLACK, from, occupied)
+    const Bitboard attacked = type == LANCE               ? lance_attacks(BLACK, from, occupied)
                               : unpromote(type) == BISHOP ? bishop_attacks(from, occupied)
-                                                                 : rook_attacks(from, occupied);
+                                                          : rook_attacks(from, occupied);
     std::uint16_t best = 0;
     (attacked & colors_[WHITE]).for_each([&](Square s) { best = std::max(best, worth_[with_margin(s)]); });
     return best;
@@ -276,13 +279,14 @@ std::size_t SparseReader::rows(std::span<std::uint16_t, MAX_SPARSE_ROWS> out) co
 
 // What moves to a square have in common.
 struct SparseReader::Destination {
-    EightRows places;  // in the groups, but for what moves, where from, with what support, to what end
+    EightRows places;                     // in the groups, but for what moves, where from, with what support, to what end
     std::array<std::uint8_t, 2> highest;  // value in an exchange that does not look bad, without and with support
 };
 
 void SparseReader::describe(Destinations& destinations) const {
     const KingPlaces& places_of = KING_PLACES_OF[std::size_t{is_mirrored_}];
-    const auto &near_own = places_of[static_cast<std::size_t>(kings_[BLACK])], &near_others = places_of[static_cast<std::size_t>(kings_[WHITE])];
+    const auto &near_own = places_of[static_cast<std::size_t>(kings_[BLACK])],
+               &near_others = places_of[static_cast<std::size_t>(kings_[WHITE])];
     std::array<std::uint8_t, SQUARES> before, behind;
     std::copy_n(contents_.begin(), SQUARES - 1, before.begin() + 1);
     std::copy_n(contents_.begin() + 1, SQUARES - 1, behind.begin());
@@ -293,7 +297,8 @@ void SparseReader::describe(Destinations& destinations) const {
         destinations[at].places = {captured | exchange << 16 | std::uint64_t{near_others[at]} << 48,
                                    near_own[at] | std::uint64_t{before[at]} << 32 | std::uint64_t{behind[at]} << 48};
         const std::size_t free = least == 0 ? 255 : 0;
-        destinations[at].highest = {static_cast<std::uint8_t>(value | free), static_cast<std::uint8_t>((value + EXCHANGE_VALUES[least] + 1) | free)};
+        destinations[at].highest = {static_cast<std::uint8_t>(value | free),
+                                    static_cast<std::uint8_t>((value + EXCHANGE_VALUES[least] + 1) | free)};
     }
 }
 

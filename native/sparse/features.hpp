@@ -46,16 +46,16 @@ constexpr std::size_t SPARSE_LABELS = 2 * 27 * SQUARES;  // policy label, plus 2
 constexpr std::size_t MOVE_GROUPS = 8;
 constexpr std::size_t KING_PLACES = 50;  // 7 x 7 around a king, or elsewhere
 constexpr std::array<std::size_t, MOVE_GROUPS> MOVE_GROUP_ROWS = {
-    MOVERS * PIECE_TYPES,                                // what moves, what it captures (0: nothing)
-    MOVERS * PIECE_TYPES * 2 * 2,                        // what moves; at the destination: the least attacker (0: none),
-                                                         // support by others, two attackers or more
-    PIECE_PLANES * PIECE_TYPES * 2 + 7,                  // on the board: what moves; at the origin: the least attacker, whether it
-                                                         // is defended. A drop: which
-    MOVERS * KING_PLACES,                                // what moves, the destination from the opponent's king
-    MOVERS * KING_PLACES,                                // what moves, the destination from the own king
-    MOVERS * PIECE_TYPES * 2,                            // what moves, the best piece it then attacks (0: none), its defence
-    MOVERS * (CONTENTS + 1),                             // what moves, what stands before the destination (29: the edge)
-    MOVERS * (CONTENTS + 1),                             // what moves, what stands behind it
+    MOVERS * PIECE_TYPES,               // what moves, what it captures (0: nothing)
+    MOVERS* PIECE_TYPES * 2 * 2,        // what moves; at the destination: the least attacker (0: none),
+                                        // support by others, two attackers or more
+    PIECE_PLANES* PIECE_TYPES * 2 + 7,  // on the board: what moves; at the origin: the least attacker, whether it
+                                        // is defended. A drop: which
+    MOVERS* KING_PLACES,                // what moves, the destination from the opponent's king
+    MOVERS* KING_PLACES,                // what moves, the destination from the own king
+    MOVERS* PIECE_TYPES * 2,            // what moves, the best piece it then attacks (0: none), its defence
+    MOVERS*(CONTENTS + 1),              // what moves, what stands before the destination (29: the edge)
+    MOVERS*(CONTENTS + 1),              // what moves, what stands behind it
 };
 constexpr std::array<std::size_t, MOVE_GROUPS + 1> FIRST_MOVE_ROWS = [] {
     std::array<std::size_t, MOVE_GROUPS + 1> first{};
@@ -65,13 +65,13 @@ constexpr std::array<std::size_t, MOVE_GROUPS + 1> FIRST_MOVE_ROWS = [] {
 constexpr std::size_t MOVE_ROWS = FIRST_MOVE_ROWS.back();
 
 struct MoveFeatures {
-    std::uint16_t label;                           // below SPARSE_LABELS
-    std::array<std::uint16_t, MOVE_GROUPS> rows;   // one of each group, counted from the first row of the first group
+    std::uint16_t label;                          // below SPARSE_LABELS
+    std::array<std::uint16_t, MOVE_GROUPS> rows;  // one of each group, counted from the first row of the first group
 };
 
 // Reads one position. Everything may be asked as often as needed.
 class SparseReader {
-public:
+  public:
     // A position with a king missing can be read, too.
     void read(const Board& pos) { read(piece_sets(pos)); }
     void read(const PieceSets& sets);
@@ -88,7 +88,7 @@ public:
     }
     bool is_mirrored() const { return is_mirrored_; }
 
-private:
+  private:
     Square seen(Square s) const { return is_mirrored_ ? MIRRORED[static_cast<std::size_t>(s)] : static_cast<std::uint8_t>(s); }
     void count_attackers();
     void find_least_attackers();
@@ -122,7 +122,7 @@ private:
     static constexpr std::size_t FILE_STEP = 11, FIRST_SQUARE = FILE_STEP + 2, WITH_MARGIN = 11 * FILE_STEP + 8;
     static constexpr std::size_t with_margin(Square s) { return FIRST_SQUARE + static_cast<std::size_t>(s + s / 9 * 2); }
     using Threats = std::array<std::uint16_t, WITH_MARGIN>;
-    Threats worth_;  // of the opponent's pieces: the best has the highest; 0 elsewhere
+    Threats worth_;                   // of the opponent's pieces: the best has the highest; 0 elsewhere
     std::array<Threats, 6> by_step_;  // of the best piece that an own one would attack from a square, by its kind of steps
     bool is_mirrored_ = false;
 };

@@ -14,7 +14,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little);
 
-constexpr std::size_t MAX_COLUMNS = 1024, MAX_HIDDEN = 256;  // of policy, of value; of hidden
+constexpr std::size_t MAX_COLUMNS = 1024, MAX_HIDDEN = 256;                                 // of policy, of value; of hidden
 static_assert(MAX_COLUMNS / 2 * 127 * 32'768 <= std::numeric_limits<std::int32_t>::max());  // sums of value_layer1
 
 [[noreturn]] void refuse(const std::string& what) { throw std::invalid_argument(what); }
@@ -67,13 +67,11 @@ SparseArrays read_sparse_file(std::span<const std::uint8_t> file) {
     };
     const std::size_t scales = take(16, 4), tops = take(widths.columns(), 2), bias = take(widths.columns(), 2),
                       table = take(KEPT_ROWS * widths.columns(), 1), label_table = take(SPARSE_LABELS * widths.policy / 2, 1),
-                      label_scales = take(SPARSE_LABELS, 4), label_bias = take(SPARSE_LABELS, 2), group_table = take(MOVE_ROWS * widths.shared, 1),
-                      group_bias = take(MOVE_ROWS, 2), value_rows = take(KEPT_ROWS, 2),
-                      layer1 = take(widths.hidden * widths.value / 2, 2), scales1 = take(widths.hidden, 4),
-                      bias1 = take(widths.hidden, 4), layer2 = take(widths.hidden * widths.hidden, 4), bias2 = take(widths.hidden, 4),
-                      layer3 = take(widths.hidden, 4);
-    if (file.size() != end)
-        refuse("it has " + std::to_string(file.size()) + " bytes; a network of its widths has " + std::to_string(end));
+                      label_scales = take(SPARSE_LABELS, 4), label_bias = take(SPARSE_LABELS, 2),
+                      group_table = take(MOVE_ROWS * widths.shared, 1), group_bias = take(MOVE_ROWS, 2), value_rows = take(KEPT_ROWS, 2),
+                      layer1 = take(widths.hidden * widths.value / 2, 2), scales1 = take(widths.hidden, 4), bias1 = take(widths.hidden, 4),
+                      layer2 = take(widths.hidden * widths.hidden, 4), bias2 = take(widths.hidden, 4), layer3 = take(widths.hidden, 4);
+    if (file.size() != end) refuse("it has " + std::to_string(file.size()) + " bytes; a network of its widths has " + std::to_string(end));
     const std::uint8_t* const at = file.data();
     found.scales = at + scales;
     found.tops = at + tops;

@@ -33,14 +33,10 @@ constexpr bool is_kept(std::size_t row) {
     const std::size_t type = is_own ? content : content - PIECE_PLANES, ahead = is_own ? rank : 8 - rank;
     switch (type) {
         case PAWN:
-        case LANCE:
-            return ahead > 0;
-        case KNIGHT:
-            return ahead > 1;
-        case KING:
-            return is_own ? file <= 4 : mine == 0;
-        default:
-            return true;
+        case LANCE: return ahead > 0;
+        case KNIGHT: return ahead > 1;
+        case KING: return is_own ? file <= 4 : mine == 0;
+        default: return true;
     }
 }
 constexpr std::size_t KEPT_ROWS = [] {
@@ -75,8 +71,8 @@ struct SparseArrays {
 
 // What one step of a table is worth.
 struct SparseScales {
-    float groups;      // times a number of 127 parts
-    float move_bias;   // of label_bias and group_bias
+    float groups;     // times a number of 127 parts
+    float move_bias;  // of label_bias and group_bias
     float value_rows;
     float value_bias3;  // the last layer's bias
 };

@@ -23,13 +23,13 @@ struct SparseKernels {
 
     // Accumulators: the bias and the sum of rows, modulo 2^16. Column 2i of a row is a byte that has 128 added to it, column 2i + 1 one
     // without. Bias and sums have columns 0, 2, 4 ..., then 1, 3, 5 ... The number of columns is a multiple of 64.
-    void (*sum_rows)(const std::uint16_t* rows, std::size_t count, const std::uint8_t* table, std::size_t columns,
-                     const std::int16_t* bias, std::int16_t* sums);
+    void (*sum_rows)(const std::uint16_t* rows, std::size_t count, const std::uint8_t* table, std::size_t columns, const std::int16_t* bias,
+                     std::int16_t* sums);
 
     // Numbers of half of `columns` accumulators each from one and the one `columns` / 2 further: network.hpp has the formula. Here and
     // there, columns 0, 2, 4 ... of the sums, of their tops and of the factors are at `even`, the others `odd` places further.
-    void (*products)(const std::int16_t* sums, const std::int16_t* tops, const std::int16_t* factors, std::size_t odd,
-                     std::size_t columns, std::uint8_t* numbers);
+    void (*products)(const std::int16_t* sums, const std::int16_t* tops, const std::int16_t* factors, std::size_t odd, std::size_t columns,
+                     std::uint8_t* numbers);
 
     // For each move, [count][1 + 8] rows: the numbers times its row of the label, and times the sum of its eight rows of the groups.
     // Writes up to MOVES_AT_ONCE - 1 further sums. `numbers` are at most 127, and followed by zeros for the padding.
@@ -41,12 +41,11 @@ struct SparseKernels {
                              std::int32_t* sums);
 
     // out = bias + in [count] times weights [count][outputs], one input after another.
-    void (*multiply_floats)(const float* in, std::size_t count, const float* weights, const float* bias, std::size_t outputs,
-                            float* out);
+    void (*multiply_floats)(const float* in, std::size_t count, const float* weights, const float* bias, std::size_t outputs, float* out);
 };
 
 const SparseKernels& portable_sparse_kernels();
-const SparseKernels* sse4_sparse_kernels();     // nullptr: not compiled, as below
+const SparseKernels* sse4_sparse_kernels();  // nullptr: not compiled, as below
 const SparseKernels* avx2_sparse_kernels();
 const SparseKernels* avx_vnni_sparse_kernels();
 const SparseKernels* avx512_sparse_kernels();

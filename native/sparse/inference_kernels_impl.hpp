@@ -119,8 +119,8 @@ inline void keep(Vector&) {}
 // Two columns lie in a word of 16 bits, 256 a + b with b from 0 to 255. The sum of the words and the sum of all a, both modulo 2^16,
 // have both sums: fewer instructions than to widen each byte.
 template <std::size_t COUNT>
-inline void sum_strip(const std::uint16_t* rows, std::size_t count, const std::uint8_t* table, std::size_t stride,
-                      const std::int16_t* bias, std::size_t odd, std::int16_t* sums) {
+inline void sum_strip(const std::uint16_t* rows, std::size_t count, const std::uint8_t* table, std::size_t stride, const std::int16_t* bias,
+                      std::size_t odd, std::int16_t* sums) {
     constexpr std::size_t SHORTS = sizeof(Vector) / 2;
     Vector words[COUNT], highs[COUNT];
     FUKAYOMI_UNROLL
@@ -187,7 +187,8 @@ void sum_rows(const std::uint16_t* rows, std::size_t count, const std::uint8_t* 
             }
         }
         for (std::size_t i = 0; i < UNIT / 2; ++i) {
-            sums[c + i] = static_cast<std::int16_t>(static_cast<std::uint16_t>(low[i] - 128 * count + static_cast<std::size_t>(bias[c + i])));
+            sums[c + i] =
+                static_cast<std::int16_t>(static_cast<std::uint16_t>(low[i] - 128 * count + static_cast<std::size_t>(bias[c + i])));
             sums[odd + c + i] = static_cast<std::int16_t>(static_cast<std::uint16_t>(high[i] + bias[odd + c + i]));
         }
     }
@@ -201,8 +202,7 @@ inline __m128i sums_of_four(const Vector* x) {
 #if FUKAYOMI_BITS == 128
     return _mm_hadd_epi32(_mm_hadd_epi32(x[0], x[1]), _mm_hadd_epi32(x[2], x[3]));
 #else
-    const __m256i sums = _mm256_hadd_epi32(_mm256_hadd_epi32(halves(x[0]), halves(x[1])),
-                                           _mm256_hadd_epi32(halves(x[2]), halves(x[3])));
+    const __m256i sums = _mm256_hadd_epi32(_mm256_hadd_epi32(halves(x[0]), halves(x[1])), _mm256_hadd_epi32(halves(x[2]), halves(x[3])));
     return _mm_add_epi32(_mm256_castsi256_si128(sums), _mm256_extracti128_si256(sums, 1));
 #endif
 }
@@ -311,8 +311,7 @@ void products(const std::int16_t* sums, const std::int16_t* tops, const std::int
     const std::size_t pairs = columns / 4;
     for (std::size_t i = 0; i < pairs; ++i) {
         numbers[2 * i] = product(sums[i], sums[pairs + i], tops[i], tops[pairs + i], factors[i]);
-        numbers[2 * i + 1] =
-            product(sums[odd + i], sums[odd + pairs + i], tops[odd + i], tops[odd + pairs + i], factors[odd + i]);
+        numbers[2 * i + 1] = product(sums[odd + i], sums[odd + pairs + i], tops[odd + i], tops[odd + pairs + i], factors[odd + i]);
     }
 }
 

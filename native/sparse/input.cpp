@@ -3,10 +3,8 @@
 namespace fukayomi {
 
 SparseInput::SparseInput(std::size_t capacity)
-    : capacity_(capacity),
-      rows_(std::make_unique_for_overwrite<std::uint16_t[]>(capacity * MAX_SPARSE_ROWS)),
-      moves_(std::make_unique_for_overwrite<MoveFeatures[]>(capacity * MAX_MOVES)),
-      counts_(std::make_unique<Counts[]>(capacity)) {}
+    : capacity_(capacity), rows_(std::make_unique_for_overwrite<std::uint16_t[]>(capacity * MAX_SPARSE_ROWS)),
+      moves_(std::make_unique_for_overwrite<MoveFeatures[]>(capacity * MAX_MOVES)), counts_(std::make_unique<Counts[]>(capacity)) {}
 
 void SparseInput::write(std::size_t row, const Board& pos, std::span<const Move> moves) {
     SparseReader reader;

@@ -14,7 +14,7 @@
 namespace fukayomi {
 
 class SparseInput final : public SlotInput {
-public:
+  public:
     explicit SparseInput(std::size_t capacity);
 
     std::size_t capacity() const override { return capacity_; }
@@ -22,15 +22,13 @@ public:
     std::size_t moves(std::size_t row) const override { return counts_[row].moves; }
 
     std::span<const std::uint16_t> rows(std::size_t row) const { return {rows_.get() + row * MAX_SPARSE_ROWS, counts_[row].rows}; }
-    std::span<const MoveFeatures> move_features(std::size_t row) const {
-        return {moves_.get() + row * MAX_MOVES, counts_[row].moves};
-    }
+    std::span<const MoveFeatures> move_features(std::size_t row) const { return {moves_.get() + row * MAX_MOVES, counts_[row].moves}; }
 
     // Who moves and whether the board is mirrored, 0 to 3: positions of one game with the same view have rows in common.
     std::size_t view(std::size_t row) const { return counts_[row].view; }
     static constexpr std::size_t VIEWS = 4;
 
-private:
+  private:
     struct Counts {
         std::uint16_t rows, moves, view;
     };

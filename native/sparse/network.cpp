@@ -129,27 +129,17 @@ SparseNetwork::SparseNetwork(std::span<const std::uint8_t> file, const SparseKer
 }
 
 std::size_t SparseNetwork::bytes() const {
-    return table_.bytes() + label_table_.bytes() + group_table_.bytes() + label_bias_.bytes() + group_bias_.bytes() +
-           value_rows_.bytes() + value_layer1_.bytes() + value_layer2_.bytes();
+    return table_.bytes() + label_table_.bytes() + group_table_.bytes() + label_bias_.bytes() + group_bias_.bytes() + value_rows_.bytes() +
+           value_layer1_.bytes() + value_layer2_.bytes();
 }
 
 SparseNetwork::Scratch::Scratch(const SparseNetwork& network)
-    : sums_(network.widths_.columns()),
-      shared_sums_(network.widths_.columns()),
-      users_(SPARSE_ROWS),
-      shared_(MAX_SPARSE_ROWS),
-      own_(MAX_SPARSE_ROWS),
-      policy_(network.label_stride_),
-      value_(network.widths_.value / 2),
-      wide_value_(network.widths_.value / 2),
-      labels_(MAX_MOVES + MOVES_AT_ONCE),
-      groups_(MAX_MOVES + MOVES_AT_ONCE),
-      hidden_sums_(network.hidden_),
-      hidden1_(network.hidden_),
+    : sums_(network.widths_.columns()), shared_sums_(network.widths_.columns()), users_(SPARSE_ROWS), shared_(MAX_SPARSE_ROWS),
+      own_(MAX_SPARSE_ROWS), policy_(network.label_stride_), value_(network.widths_.value / 2), wide_value_(network.widths_.value / 2),
+      labels_(MAX_MOVES + MOVES_AT_ONCE), groups_(MAX_MOVES + MOVES_AT_ONCE), hidden_sums_(network.hidden_), hidden1_(network.hidden_),
       hidden2_(network.hidden_) {}
 
-bool SparseNetwork::evaluate(Scratch& scratch, std::size_t first, std::size_t count, const SparseInput& in,
-                             const SlotOutput& out) const {
+bool SparseNetwork::evaluate(Scratch& scratch, std::size_t first, std::size_t count, const SparseInput& in, const SlotOutput& out) const {
     bool is_finite = true;
     for (const std::size_t end = first + count; first < end; first += TOGETHER)
         is_finite &= evaluate_some(scratch, first, std::min(TOGETHER, end - first), in, out);
@@ -167,8 +157,7 @@ bool SparseNetwork::evaluate_some(Scratch& scratch, std::size_t first, std::size
     if (std::any_of(sets.begin(), sets.end(), shares)) {
         std::fill_n(users, SPARSE_ROWS, std::uint8_t{0});
         for (std::size_t k = 0; k < count; ++k)
-            if (shares(sets[in.view(first + k)]))
-                mark(in.rows(first + k), static_cast<std::uint8_t>(1U << k), users);
+            if (shares(sets[in.view(first + k)])) mark(in.rows(first + k), static_cast<std::uint8_t>(1U << k), users);
         // Only rows of threats may occur more than once in a position, and so are left out.
         std::fill_n(users + FIRST_THREAT_ROW, THREAT_ROWS, std::uint8_t{0});
     }
@@ -203,8 +192,8 @@ bool SparseNetwork::evaluate_some(Scratch& scratch, std::size_t first, std::size
     return is_finite;
 }
 
-bool SparseNetwork::finish(Scratch& scratch, std::size_t n, const Sums& start, std::span<const std::uint16_t> rows,
-                           const SparseInput& in, const SlotOutput& out) const {
+bool SparseNetwork::finish(Scratch& scratch, std::size_t n, const Sums& start, std::span<const std::uint16_t> rows, const SparseInput& in,
+                           const SlotOutput& out) const {
     const std::size_t columns = widths_.columns(), odd = columns / 2, begin = widths_.policy / 2;
     std::int16_t* const sums = scratch.sums_.data();
     kernels_.sum_rows(rows.data(), rows.size(), table_.data(), columns, start.columns, sums);
@@ -232,7 +221,8 @@ bool SparseNetwork::policy(Scratch& scratch, std::span<const MoveFeatures> moves
     for (std::size_t m = 0; m < moves.size(); ++m) {
         std::int32_t bias = label_bias_.data()[moves[m].label];
         for (const std::uint16_t row : moves[m].rows) bias += group_bias_.data()[row];
-        const float logit = static_cast<float>(bias) * scales_.move_bias + static_cast<float>(labels[m]) * label_scales_.data()[moves[m].label] +
+        const float logit = static_cast<float>(bias) * scales_.move_bias +
+                            static_cast<float>(labels[m]) * label_scales_.data()[moves[m].label] +
                             static_cast<float>(groups[m]) * scales_.groups;
         logits[m] = logit;
         is_finite &= std::isfinite(logit);

@@ -20,7 +20,7 @@ struct Free {
 void release(float* data) { ::operator delete[](data, ALIGNMENT); }
 
 class FreeList {
-public:
+  public:
     // nullptr: there is none of about this size.
     Free take(std::size_t count) {
         const std::lock_guard lock(mutex_);
@@ -44,7 +44,7 @@ public:
         if (oldest.data != nullptr) release(oldest.data);
     }
 
-private:
+  private:
     std::mutex mutex_;
     std::vector<Free> free_ = [] {
         std::vector<Free> none;

@@ -8,7 +8,7 @@ namespace fukayomi {
 
 // Uninitialised floats, aligned to cache lines. Freed memory is kept for the next one of about the same size.
 class Recycled {
-public:
+  public:
     explicit Recycled(std::size_t count);
     ~Recycled();
     Recycled(const Recycled&) = delete;
@@ -16,7 +16,7 @@ public:
 
     float* data() const { return data_; }
 
-private:
+  private:
     float* data_;
     std::size_t capacity_;
 };

@@ -100,8 +100,8 @@ void first_layer_backward(const Bags& bags, Widths widths, const FirstLayer& lay
         for (const bool is_second : {false, true}) {
             const std::size_t block = is_second ? pair.second : pair.first, other = is_second ? pair.first : pair.second;
             const RowPartGradients own = of_block(gradients, block);
-            kernels().unclip(layer.accumulators + block * size, layer.accumulators + other * size, pair.products, pair.stride,
-                             bags.count, sums.data(), own.bias);
+            kernels().unclip(layer.accumulators + block * size, layer.accumulators + other * size, pair.products, pair.stride, bags.count,
+                             sums.data(), own.bias);
             kernels().gather_rows(positions, SPARSE_ROWS, sums.data(), own);
         }
     });
@@ -132,8 +132,8 @@ void move_logits(const MoveBags& moves, const MoveTables& tables, const float* h
         }
         for (std::size_t block = 0; block < tables.hidden / BLOCK; ++block) {
             const float* groups = block < tables.shared / BLOCK ? tables.groups + block * MOVE_ROWS * BLOCK : nullptr;
-            kernels().move_logits(moves, first, last, tables.labels + block * SPARSE_LABELS * BLOCK, groups,
-                                  hidden + block * BLOCK, tables.hidden, logits);
+            kernels().move_logits(moves, first, last, tables.labels + block * SPARSE_LABELS * BLOCK, groups, hidden + block * BLOCK,
+                                  tables.hidden, logits);
         }
     });
 }

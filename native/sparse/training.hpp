@@ -22,9 +22,9 @@ struct Bags {
 // N positions with M moves in all: those from offsets[n] to offsets[n + 1].
 struct MoveBags {
     std::size_t count = 0;
-    const std::int64_t* offsets = nullptr;   // [N + 1]
-    const std::uint16_t* labels = nullptr;   // [M]
-    const std::uint16_t* groups = nullptr;   // [M, MOVE_GROUPS]
+    const std::int64_t* offsets = nullptr;  // [N + 1]
+    const std::uint16_t* labels = nullptr;  // [M]
+    const std::uint16_t* groups = nullptr;  // [M, MOVE_GROUPS]
 };
 
 // The rows of the first layer by their parts, each in blocks of columns. A row of a square is squares + attacked + placed.
@@ -60,8 +60,7 @@ struct FirstLayer {
 };
 void first_layer(const Bags& bags, const RowParts& parts, Widths widths, const FirstLayer& out, std::size_t threads);
 // Writes the gradients of all parts. `layer`: what first_layer wrote, with gradients in the place of the products.
-void first_layer_backward(const Bags& bags, Widths widths, const FirstLayer& layer, const RowPartGradients& gradients,
-                          std::size_t threads);
+void first_layer_backward(const Bags& bags, Widths widths, const FirstLayer& layer, const RowPartGradients& gradients, std::size_t threads);
 
 // out[n] = the sum of the weights of its rows: [N].
 void sum_weights(const Bags& bags, const float* weights, float* out);

@@ -25,9 +25,8 @@ struct TrainingKernels {
     // Adds the block's part to the logits of the positions from `first` to `last`. `groups`: nullptr where the block has none.
     void (*move_logits)(const MoveBags& moves, std::size_t first, std::size_t last, const float* labels, const float* groups,
                         const float* hidden, std::size_t stride, float* logits);
-    void (*move_logits_backward)(const MoveBags& moves, const float* labels, const float* groups, const float* hidden,
-                                 std::size_t stride, const float* gradients, float* label_gradients, float* group_gradients,
-                                 float* hidden_gradients);
+    void (*move_logits_backward)(const MoveBags& moves, const float* labels, const float* groups, const float* hidden, std::size_t stride,
+                                 const float* gradients, float* label_gradients, float* group_gradients, float* hidden_gradients);
 };
 
 const TrainingKernels& portable_training_kernels();

@@ -151,8 +151,7 @@ void gather_rows_of_block(const RowPositions& positions, std::size_t rows, const
 Floats weights_of(const MoveBags& moves, std::int64_t m, const float* labels, const float* groups) {
     Floats weights = Floats::load_from(labels + moves.labels[m] * BLOCK);
     if (groups != nullptr)
-        for (std::size_t g = 0; g < GROUPS; ++g)
-            weights.add(groups + moves.groups[static_cast<std::size_t>(m) * GROUPS + g] * BLOCK);
+        for (std::size_t g = 0; g < GROUPS; ++g) weights.add(groups + moves.groups[static_cast<std::size_t>(m) * GROUPS + g] * BLOCK);
     return weights;
 }
 
@@ -160,14 +159,12 @@ void move_logits_of_block(const MoveBags& moves, std::size_t first, std::size_t 
                           const float* hidden, std::size_t stride, float* logits) {
     for (std::size_t n = first; n < last; ++n) {
         const Floats own = Floats::load_from(hidden + n * stride);
-        for (std::int64_t m = moves.offsets[n]; m < moves.offsets[n + 1]; ++m)
-            logits[m] += own.dot(weights_of(moves, m, labels, groups));
+        for (std::int64_t m = moves.offsets[n]; m < moves.offsets[n + 1]; ++m) logits[m] += own.dot(weights_of(moves, m, labels, groups));
     }
 }
 
-void move_logits_backward_of_block(const MoveBags& moves, const float* labels, const float* groups, const float* hidden,
-                                   std::size_t stride, const float* gradients, float* label_gradients, float* group_gradients,
-                                   float* hidden_gradients) {
+void move_logits_backward_of_block(const MoveBags& moves, const float* labels, const float* groups, const float* hidden, std::size_t stride,
+                                   const float* gradients, float* label_gradients, float* group_gradients, float* hidden_gradients) {
     for (std::size_t n = 0; n < moves.count; ++n) {
         const Floats own = Floats::load_from(hidden + n * stride);
         Floats sum = zeros();
@@ -185,9 +182,9 @@ void move_logits_backward_of_block(const MoveBags& moves, const float* labels, c
     }
 }
 
-constexpr TrainingKernels KERNELS = {merge_rows_of_block,  sum_rows_of_block,    multiply_blocks,
-                                     unclip_block,         gather_rows_of_block, move_logits_of_block,
-                                     move_logits_backward_of_block};
+constexpr TrainingKernels KERNELS = {
+    merge_rows_of_block,          sum_rows_of_block, multiply_blocks, unclip_block, gather_rows_of_block, move_logits_of_block,
+    move_logits_backward_of_block};
 
 }  // namespace
 }  // namespace fukayomi

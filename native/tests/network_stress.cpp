@@ -34,7 +34,8 @@ struct Parameters {
 };
 
 struct Rows {
-    std::vector<std::uint8_t> planes1 = std::vector<std::uint8_t>(ROWS * PACKED1_BYTES), planes2 = std::vector<std::uint8_t>(ROWS * PACKED2_BYTES);
+    std::vector<std::uint8_t> planes1 = std::vector<std::uint8_t>(ROWS * PACKED1_BYTES),
+                              planes2 = std::vector<std::uint8_t>(ROWS * PACKED2_BYTES);
     std::vector<std::uint16_t> labels = std::vector<std::uint16_t>(ROWS * MAX_MOVES), counts = std::vector<std::uint16_t>(ROWS);
     std::vector<float> logits = std::vector<float>(ROWS * MAX_MOVES), values = std::vector<float>(ROWS);
 

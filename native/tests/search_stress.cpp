@@ -40,7 +40,7 @@ struct Slot {
 
 // The game whose last position is being searched.
 class CurrentGame {
-public:
+  public:
     Position get() const {
         const std::lock_guard lock(mutex_);
         return position_;
@@ -50,7 +50,7 @@ public:
         position_ = position;
     }
 
-private:
+  private:
     mutable std::mutex mutex_;
     Position position_;
 };
@@ -73,8 +73,7 @@ void gather_until(Search& search, EvalCache* cache, const std::atomic<bool>& is_
                 slot.values[0] = 2.0F;  // refused, and the batch is cancelled
                 try {
                     search.apply(batch, slot.logits.data(), slot.values.data());
-                } catch (const std::invalid_argument&) {
-                }
+                } catch (const std::invalid_argument&) {}
                 break;
             default: search.apply(batch, slot.logits.data(), slot.values.data());
         }

@@ -47,10 +47,11 @@ void play(SelfplayPool& pool, std::size_t share, const std::atomic<bool>& is_ove
             evaluators[network].run(slot.input, n, {slot.logits.data(), slot.values.data()});
             if (n > 0 && random() % 64 == 0) slot.values[0] = 2.0F;  // refused, and the batch is cancelled
             try {
-                if (random() % 64 == 0) pool.cancel(share, network);
-                else pool.apply(share, slot.logits.data(), slot.values.data(), network);
-            } catch (const std::invalid_argument&) {
-            }
+                if (random() % 64 == 0)
+                    pool.cancel(share, network);
+                else
+                    pool.apply(share, slot.logits.data(), slot.values.data(), network);
+            } catch (const std::invalid_argument&) {}
             if (n == 0) std::this_thread::yield();
         }
     }

@@ -31,10 +31,9 @@ std::vector<std::uint8_t> some_file() {
     std::size_t size = SPARSE_HEADER_BYTES;
     const auto add = [&size](std::size_t bytes) { size += (bytes + 63) / 64 * 64; };
     const std::size_t columns = WIDTHS.columns(), hidden = WIDTHS.hidden;
-    for (const std::size_t bytes :
-         {std::size_t{64}, 2 * columns, 2 * columns, KEPT_ROWS * columns, SPARSE_LABELS * WIDTHS.policy / 2, 4 * SPARSE_LABELS, 2 * SPARSE_LABELS,
-          MOVE_ROWS * WIDTHS.shared, 2 * MOVE_ROWS, 2 * KEPT_ROWS, WIDTHS.value * hidden, 4 * hidden, 4 * hidden, 4 * hidden * hidden,
-          4 * hidden, 4 * hidden})
+    for (const std::size_t bytes : {std::size_t{64}, 2 * columns, 2 * columns, KEPT_ROWS * columns, SPARSE_LABELS * WIDTHS.policy / 2,
+                                    4 * SPARSE_LABELS, 2 * SPARSE_LABELS, MOVE_ROWS * WIDTHS.shared, 2 * MOVE_ROWS, 2 * KEPT_ROWS,
+                                    WIDTHS.value * hidden, 4 * hidden, 4 * hidden, 4 * hidden * hidden, 4 * hidden, 4 * hidden})
         add(bytes);
     std::vector<std::uint8_t> file(size);
     std::copy(SPARSE_MAGIC.begin(), SPARSE_MAGIC.end(), file.begin());
@@ -67,8 +66,10 @@ std::vector<Board> some_positions() {
     while (positions.size() < ROWS) {
         MoveList moves;
         generate_legal(board, moves);
-        if (moves.empty()) board = Board();
-        else board.do_move(moves[random() % moves.size()]);
+        if (moves.empty())
+            board = Board();
+        else
+            board.do_move(moves[random() % moves.size()]);
         positions.push_back(board);
     }
     return positions;
@@ -176,7 +177,8 @@ std::vector<float> trained(const TrainingKernels& kernels) {
     const MoveBags moves{POSITIONS, move_offsets.data(), labels.data(), groups.data()};
 
     std::vector<float> table(SPARSE_ROWS * BLOCK), sums(SIZE), products(POSITIONS * STRIDE), unclipped(SIZE);
-    kernels.merge_rows(rows.data(), rows.size(), {parts[0].data(), parts[1].data(), parts[2].data(), parts[3].data(), nullptr}, table.data());
+    kernels.merge_rows(rows.data(), rows.size(), {parts[0].data(), parts[1].data(), parts[2].data(), parts[3].data(), nullptr},
+                       table.data());
     kernels.sum_rows(bags, table.data(), parts[4].data(), sums.data());
     const std::vector<float> other = floats(SIZE);
     kernels.multiply(sums.data(), other.data(), POSITIONS, products.data(), STRIDE);
@@ -209,9 +211,8 @@ bool training_kernels_agree() {
     const Instructions& has = usable_instructions();
     const std::vector<float> expected = trained(portable_training_kernels());
     for (const TrainingKernels* kernels : {has.avx2 ? avx2_training_kernels() : nullptr, has.avx512 ? avx512_training_kernels() : nullptr})
-        if (kernels != nullptr && !std::ranges::equal(trained(*kernels), expected, [](float a, float b) {
-                return std::abs(a - b) <= 1e-4F * (1.0F + std::abs(b));
-            }))
+        if (kernels != nullptr && !std::ranges::equal(trained(*kernels), expected,
+                                                      [](float a, float b) { return std::abs(a - b) <= 1e-4F * (1.0F + std::abs(b)); }))
             return false;
     return true;
 }

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         sprt,
     )
     from fukayomi.engine import Engine, Evaluation, EvaluatorError, GameAnalysis, Network, SearchResult, analyse
+    from fukayomi.errors import FukayomiError
     from fukayomi.learning import Dataset
     from fukayomi.listener import Listener, fan_out
     from fukayomi.shogi import (
@@ -78,6 +79,7 @@ __all__ = [
     "Engine",
     "Evaluation",
     "EvaluatorError",
+    "FukayomiError",
     "GameAnalysis",
     "IllegalMoveError",
     "IllegalMoveInRecordError",
@@ -132,6 +134,7 @@ __getattr__, __dir__ = lazy(
             "classify_strategies", "play_match", "rate", "sprt",
         ),
         ".engine": ("Engine", "Evaluation", "EvaluatorError", "GameAnalysis", "Network", "SearchResult", "analyse"),
+        ".errors": ("FukayomiError",),
         ".learning": ("Dataset",),
         ".listener": ("Listener", "fan_out"),
         ".shogi": (

@@ -8,10 +8,12 @@ import numpy
 from numpy.typing import NDArray
 
 import fukayomi
+import fukayomi.errors
+from fukayomi.errors import InvalidValueError as _InvalidValueError
 import fukayomi.shogi.svg
 
 
-class ShogiError(ValueError):
+class ShogiError(fukayomi.errors.InvalidValueError):
     """Invalid text, move or packed data; the message quotes it."""
 
 class InvalidSfenError(ShogiError):

@@ -17,6 +17,7 @@ import ray
 from ray.exceptions import RayActorError, RayError
 
 from fukayomi import __version__
+from fukayomi.errors import InvalidValueError
 
 REACH_S = 10.0
 """Time to find out whether anything answers at an address."""
@@ -26,7 +27,7 @@ REASON = 200
 """Characters kept of an explanation by Ray."""
 
 
-class ClusterError(ValueError):
+class ClusterError(InvalidValueError):
     """A cluster that cannot be reached or used. The message names the address or the node."""
 
 

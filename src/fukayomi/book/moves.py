@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass, field
 
+from fukayomi.errors import InvalidValueError
 from fukayomi.shogi import Move
 
 
-class BookError(ValueError):
+class BookError(InvalidValueError):
     """A file is not a book, or not one that can be searched. The message names the file, the place and a remedy."""
 
     __module__ = "fukayomi.book"

@@ -13,6 +13,7 @@ from bisect import bisect_left
 from pathlib import Path
 
 from fukayomi.book.moves import BookError, BookMove, StoredMoves
+from fukayomi.errors import InvalidValueError
 from fukayomi.shogi import InvalidMoveError, Move, Position
 
 HEADER = b"#YANEURAOU-DB2016 1.00"
@@ -155,7 +156,7 @@ def _book_move(text: str) -> BookMove | None:
         move = Move.from_usi(words[0])
         ponder = None if words[1] in _NO_MOVE else Move.from_usi(words[1])
     except InvalidMoveError as error:
-        raise ValueError(f"{text[:80]!r}: {error}") from error
+        raise InvalidValueError(f"{text[:80]!r}: {error}") from error
     score, depth, count = (_number(word, text) for word in words[2:5])
     return BookMove(move, ponder, score, depth, 1 if count is None else count)
 
@@ -164,7 +165,7 @@ def _number(word: str, text: str) -> int | None:
     if word == "none":
         return None
     if _NUMBER.fullmatch(word) is None:
-        raise ValueError(f"{text[:80]!r}: {word[:20]!r} is not a number")
+        raise InvalidValueError(f"{text[:80]!r}: {word[:20]!r} is not a number")
     return int(word)
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from fukayomi import __version__
-from fukayomi.cli.common.commands import add_command, flowing
+from fukayomi.cli.common.commands import Commands, add_command, flowing
 from fukayomi.cli.common.options import spread_options
 from fukayomi.cli.common.streams import guarded_output
 
@@ -71,6 +71,7 @@ def make_app(words: Sequence[str] = ()) -> typer.Typer:
     """
     app = typer.Typer(
         name="fukayomi",
+        cls=Commands,
         help="fukayomi (深読み): a deep-learning shogi engine and the tools that make it stronger.",
         no_args_is_help=True,
         add_completion=False,

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from fukayomi.engine.evaluation import Evaluation, evaluate
+from fukayomi.errors import InvalidValueError
 from fukayomi.shogi import Position
 from fukayomi.tabular import Tabular
 
@@ -63,10 +64,10 @@ def compare(evaluator: "Evaluator", reference: "Evaluator | Evaluation", positio
     expected = reference if isinstance(reference, Evaluation) else evaluate(reference, positions)
     given = evaluate(evaluator, positions)
     if len(expected) != len(given) or not np.array_equal(expected.moves, given.moves):
-        raise ValueError("the reference has evaluated other positions")
+        raise InvalidValueError("the reference has evaluated other positions")
     open_positions = given.counts > 0
     if not open_positions.any():
-        raise ValueError("there is no position with a legal move to compare the policies on")
+        raise InvalidValueError("there is no position with a legal move to compare the policies on")
     p = expected.probabilities[open_positions].astype(np.float64)
     q = given.probabilities[open_positions].astype(np.float64)
     tiny = np.finfo(np.float32).tiny  # a probability may have become 0 in float32

@@ -17,6 +17,7 @@ from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.network import Network
 from fukayomi.engine.search import Searcher, SearchResult
 from fukayomi.engine.settings import ANALYSIS_CANDIDATES, ANALYSIS_NODES, ANALYSIS_TIME_MS, UsiSettings
+from fukayomi.errors import InvalidValueError
 from fukayomi.listener import SILENT, Listener
 from fukayomi.shogi import Move, Position
 from fukayomi.shogi.formats import read_record
@@ -78,7 +79,7 @@ class Engine:
         self._lateness = Lateness()
         problem = self._choice.book.open(self.settings)
         if problem is not None:
-            raise ValueError(problem)
+            raise InvalidValueError(problem)
         self._searcher = Searcher(
             self.network.pool,
             self.settings.search_params(),
@@ -122,7 +123,7 @@ class Engine:
         check_limits(multipv, nodes=nodes, time_ms=time_ms)
         search_moves = () if moves is None else tuple(moves)
         if moves is not None and not search_moves:
-            raise ValueError("moves is empty: there is nothing to search")
+            raise InvalidValueError("moves is empty: there is nothing to search")
         compared = tuple(compare)
         control = self._control = self._new_control(Limits(nodes=nodes, time_ms=time_ms))
 
@@ -178,7 +179,7 @@ class Engine:
 
         record, engine = _record(game), str(self.network)
         if known is not None and not (known.engine == engine and known.is_of_game(record)):
-            raise ValueError("known is the analysis of another game, or by another network")
+            raise InvalidValueError("known is the analysis of another game, or by another network")
         limits = SearchLimits(nodes, time_ms, multipv)
         return analyse_record(
             record, self.search, first, last, engine=engine, limits=limits, known=known, listener=listener

@@ -18,6 +18,7 @@ from fukayomi.engine.settings import (
     read_suggestions,
     usi_options,
 )
+from fukayomi.errors import InvalidValueError
 from fukayomi.shogi import Position
 from fukayomi.usi.options import Options, Suggestion
 from fukayomi.usi.text import shorten
@@ -112,7 +113,7 @@ class Network:
                 options.set(option.name, given[option.name])
         models = list(model) if isinstance(model, Sequence) and not isinstance(model, str) else [model]
         if not models:
-            raise ValueError("a search needs at least one network")
+            raise InvalidValueError("a search needs at least one network")
         self.problems = ()
         first = INTERNAL_NETWORK if models[0] is None else models[0]
         is_one = all(each == models[0] for each in models)

@@ -14,6 +14,7 @@ from typing import Any, cast
 from fukayomi.engine.evaluators.backends.backend import BACKENDS, PRECISIONS, Plan, cache_folder, get_backend, versions
 from fukayomi.engine.evaluators.backends.machine import this_machine
 from fukayomi.engine.evaluators.backends.network_file import NetworkFile
+from fukayomi.errors import InvalidValueError
 from fukayomi.files.atomic import replace_file
 from fukayomi.files.inputs import read_input
 
@@ -82,9 +83,9 @@ def _parse(document: dict[str, Any]) -> Choice:
     plan = Plan(**{field.name: values[field.name] for field in fields(Plan)})
     numbers = (plan.threads, plan.slots, plan.batch_size)
     if not all(type(number) is int and 1 <= number <= LARGEST_NUMBER for number in numbers):
-        raise ValueError("numbers out of range")
+        raise InvalidValueError("numbers out of range")
     if type(plan.gpu) is not int or not 0 <= plan.gpu <= LARGEST_NUMBER:
-        raise ValueError("no such GPU")
+        raise InvalidValueError("no such GPU")
     if plan.backend not in BACKENDS or plan.precision not in PRECISIONS:
-        raise ValueError("no such backend or precision")
+        raise InvalidValueError("no such backend or precision")
     return Choice(plan, float(document["evaluations_per_s"]), str(document["reason"])[:LONGEST_REASON])

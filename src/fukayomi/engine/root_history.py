@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import Self
 
 from fukayomi._native import MAX_MOVES, Search, SearchLine
+from fukayomi.errors import InvalidValueError
 from fukayomi.shogi import Move
 
 UNCLEAR_RATIO = 1.5
@@ -145,7 +146,7 @@ def kld_gain(before: Look, now: Look) -> float:
     """
     new = now.visits - before.visits
     if new <= 0:
-        raise ValueError("there are no new visits")
+        raise InvalidValueError("there are no new visits")
     counts = {line.move: line.visits for line in now.lines}
     total_before = sum(line.visits for line in before.lines)
     total_now = sum(counts.values())

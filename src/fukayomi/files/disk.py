@@ -5,6 +5,8 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from fukayomi.errors import FukayomiError
+
 _SPARE_BYTES = 16 << 20  # for small files, and for what other programs write meanwhile
 _REASONS = {
     errno.ENOSPC: "the disk is full",
@@ -13,7 +15,7 @@ _REASONS = {
 }
 
 
-class DiskError(OSError):
+class DiskError(FukayomiError, OSError):
     """A disk has no room. The message says where, how much is free, and what to do."""
 
 

@@ -11,6 +11,8 @@ import stat
 from pathlib import Path
 from typing import BinaryIO
 
+from fukayomi.errors import FukayomiError
+
 _FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
 _KINDS = {
     stat.S_IFIFO: "a named pipe",
@@ -20,7 +22,7 @@ _KINDS = {
 }
 
 
-class InputFileError(OSError):
+class InputFileError(FukayomiError, OSError):
     """A path is not a regular file, or the file is too large. The message names it and says why."""
 
     def __init__(self, path: Path | str, reason: str) -> None:

@@ -7,10 +7,12 @@ import os
 from pathlib import Path
 from typing import Self
 
+from fukayomi.errors import FukayomiError
+
 _FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
 
 
-class LockedError(OSError):
+class LockedError(FukayomiError, OSError):
     """Another process holds the lock. The message names the folder."""
 
 

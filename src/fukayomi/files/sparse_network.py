@@ -15,6 +15,7 @@ from fukayomi._native import (
     check_sparse_file,
     sparse_kept_rows,
 )
+from fukayomi.errors import InvalidValueError
 from fukayomi.files.inputs import problem_of, read_input
 
 SUFFIX = ".sparse"
@@ -26,7 +27,7 @@ LINE = 64
 """Arrays begin at multiples of it."""
 
 
-class SparseFileError(ValueError):
+class SparseFileError(InvalidValueError):
     """A file does not hold a sparse network, or is damaged. The message names it and says why."""
 
 
@@ -111,7 +112,7 @@ def sparse_file_bytes(widths: SparseWidths, arrays: dict[str, NDArray[Any]]) -> 
     for name, (kind, expected) in widths.layout().items():
         array = arrays[name]
         if array.shape != expected or array.dtype != kind:
-            raise ValueError(f"{name} is {array.dtype} {array.shape}, not {np.dtype(kind)} {expected}")
+            raise InvalidValueError(f"{name} is {array.dtype} {array.shape}, not {np.dtype(kind)} {expected}")
         data += array.tobytes()
         data += bytes(-len(data) % LINE)
     data[32:64] = _hash(np.frombuffer(bytes(data), np.uint8))

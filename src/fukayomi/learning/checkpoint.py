@@ -10,6 +10,7 @@ from typing import Any, cast
 import torch
 from torch import Tensor
 
+from fukayomi.errors import InvalidValueError
 from fukayomi.files.atomic import AtomicFile
 from fukayomi.files.inputs import problem_of
 from fukayomi.nn.config import NetworkConfigError
@@ -24,7 +25,7 @@ OPTIONAL = ("scaler", "averaged", "averages", "guard")
 """Fields that earlier checkpoints do not have."""
 
 
-class CheckpointError(ValueError):
+class CheckpointError(InvalidValueError):
     """A file is not a checkpoint, is damaged, or belongs to another run."""
 
     __module__ = "fukayomi.learning"

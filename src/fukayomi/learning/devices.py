@@ -7,10 +7,11 @@ from typing import Any
 
 import torch
 
+from fukayomi.errors import InvalidValueError
 from fukayomi.learning.settings import AmpMode
 
 
-class DeviceError(ValueError):
+class DeviceError(InvalidValueError):
     """There is no such device."""
 
     __module__ = "fukayomi.learning"

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from fukayomi.errors import InvalidValueError
 from fukayomi.learning.data.batches import prefetch
 from fukayomi.learning.data.dataset import Dataset
 from fukayomi.learning.data.tensors import TensorBatch
@@ -55,7 +56,7 @@ def evaluate(
     """
     require_ranges(val_lambda, batch)
     if sample is not None and sample < 1:
-        raise ValueError(f"sample must be positive, not {sample}")
+        raise InvalidValueError(f"sample must be positive, not {sample}")
     placed, where = place_network(network, device)
     trained = placed if isinstance(placed, PolicyValueNetwork) else None
     heads: list[HeadName] = [name for name in trained.config.heads if has_targets(name, data)] if trained else []
@@ -84,9 +85,9 @@ def evaluate(
 def require_ranges(val_lambda: float, batch: int) -> None:
     """Raise ValueError if the share of the search value or the size of a batch is out of range."""
     if not 0 <= val_lambda <= 1:
-        raise ValueError(f"val_lambda must be between 0 and 1, not {val_lambda}")
+        raise InvalidValueError(f"val_lambda must be between 0 and 1, not {val_lambda}")
     if batch < 1:
-        raise ValueError(f"batch must be positive, not {batch}")
+        raise InvalidValueError(f"batch must be positive, not {batch}")
 
 
 def place_network(network: nn.Module | Path | str, device: str | torch.device | None) -> tuple[nn.Module, torch.device]:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from fukayomi._native import NO_POLICY_LABEL
+from fukayomi.errors import InvalidValueError
 from fukayomi.learning.bootstrap import (
     Estimate,
     Floats,
@@ -188,12 +189,12 @@ def evaluate_networks(
         PackedError: A test set has a position that the rules do not allow.
     """
     if not networks or not tests:
-        raise ValueError("an evaluation needs a network and a test set")
+        raise InvalidValueError("an evaluation needs a network and a test set")
     require_ranges(val_lambda, batch)
     if not 0 < confidence < 1:
-        raise ValueError(f"confidence must be between 0 and 1, not {confidence}")
+        raise InvalidValueError(f"confidence must be between 0 and 1, not {confidence}")
     if resamples < 0:
-        raise ValueError(f"resamples must be 0 or more, not {resamples}")
+        raise InvalidValueError(f"resamples must be 0 or more, not {resamples}")
     placed = {name: place_network(network, device) for name, network in networks.items()}
     found: list[EvaluatedNetwork] = []
     differences: list[EvaluatedNetwork] = []

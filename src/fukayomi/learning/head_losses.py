@@ -11,6 +11,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812 - the usual name
 from torch import Tensor
 
+from fukayomi.errors import InvalidValueError
 from fukayomi.learning.data.dataset import Dataset
 from fukayomi.learning.loss import HeadTargets, Targets, cross_entropy, weighted_mean
 from fukayomi.learning.settings import TrainingError
@@ -90,7 +91,7 @@ def _plies_left(output: Tensor, targets: Targets) -> Tensor:
 
 def _of(targets: Targets) -> HeadTargets:
     if targets.heads is None:
-        raise ValueError("the batch has no targets of further heads: ask for them with arrays(..., heads=True)")
+        raise InvalidValueError("the batch has no targets of further heads: ask for them with arrays(..., heads=True)")
     return targets.heads
 
 

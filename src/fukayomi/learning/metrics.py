@@ -17,6 +17,7 @@ import torch.nn.functional as F  # noqa: N812 - the usual name
 from torch import Tensor
 
 from fukayomi._native import NO_POLICY_LABEL
+from fukayomi.errors import InvalidValueError
 from fukayomi.learning.bootstrap import Floats
 from fukayomi.learning.loss import Targets
 from fukayomi.tabular import Tabular
@@ -136,7 +137,7 @@ class MetricsSum:
     def metrics(self) -> Metrics:
         """The means so far; raises ValueError if nothing was added."""
         if not self.positions:
-            raise ValueError("no positions were added")
+            raise InvalidValueError("no positions were added")
         heads = {f"{name}_loss": total / self.positions for name, total in self._heads.items()}
         means = of_positions_with_moves((self._sums / self.positions).numpy(), self._with_moves, self.positions)
         return Metrics(self.positions, *means.tolist(), heads=heads)

@@ -23,6 +23,7 @@ from fukayomi.engine.evaluators.probes import probe_positions
 from fukayomi.engine.network import find_network
 from fukayomi.engine.sampling import sample_positions
 from fukayomi.engine.settings import is_network_name
+from fukayomi.errors import InvalidValueError
 from fukayomi.files.atomic import replace_file
 from fukayomi.files.inputs import problem_of
 from fukayomi.files.sparse_network import SUFFIX as SPARSE_SUFFIX
@@ -45,7 +46,7 @@ LARGEST_DIFFERENCE = 0.01
 """Between logits of a network and of the ONNX file that it was read from; rounding is a thousandth of that."""
 
 
-class ModelFileError(ValueError):
+class ModelFileError(InvalidValueError):
     """A file cannot be used as a network."""
 
     __module__ = "fukayomi.learning"

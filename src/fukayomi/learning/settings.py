@@ -6,6 +6,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from fukayomi._native import EVAL_SCALE
 from fukayomi.engine.settings import network_in_folder
+from fukayomi.errors import InvalidValueError
 from fukayomi.settings import FromFile, Settings
 
 OptimizerName = Literal["sgd", "adamw", "muon"]
@@ -44,7 +45,7 @@ PRESET_TARGETS: dict[PresetName, dict[str, Any]] = {"reanalyze": {"n_step": 5}}
 """What presets say of the targets."""
 
 
-class TrainingError(ValueError):
+class TrainingError(InvalidValueError):
     """Training cannot start or go on: bad settings, a folder in use, too few positions, or a diverged loss."""
 
     __module__ = "fukayomi.learning"
@@ -125,7 +126,7 @@ class TrainingSettings(Settings):
     @model_validator(mode="after")
     def _ends_once(self) -> Self:
         if self.steps is not None and self.epochs is not None:
-            raise ValueError("give steps or epochs, not both")
+            raise InvalidValueError("give steps or epochs, not both")
         return self
 
     def total_steps(self, positions: int) -> int:
@@ -141,7 +142,7 @@ def _scale(scale: float | str) -> float | str:
     try:
         return scale if scale == "fit" else float(scale)
     except ValueError:
-        raise ValueError(f"{scale!r} is neither a number of centipawns nor 'fit'") from None
+        raise InvalidValueError(f"{scale!r} is neither a number of centipawns nor 'fit'") from None
 
 
 class TargetSettings(Settings):

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from fukayomi.errors import InvalidValueError
 from fukayomi.files.sparse_network import SUFFIX as SPARSE
 from fukayomi.nn.sparse_config import AnyConfig, SparseConfig
 
@@ -38,8 +39,8 @@ def check_family(network: AnyNetwork, table: str, device: str) -> None:
 
     >>> check_family(SparseConfig(), "gate", "cuda")
     Traceback (most recent call last):
-    ValueError: sparse networks need native or auto, not cuda
+    fukayomi.errors.InvalidValueError: sparse networks need native or auto, not cuda
     """
     allowed = SPARSE_LEARNERS if table == "learner" else SPARSE_DEVICES
     if is_sparse(network) and device not in allowed:
-        raise ValueError(f"sparse networks need {' or '.join(allowed)}, not {device}")
+        raise InvalidValueError(f"sparse networks need {' or '.join(allowed)}, not {device}")

@@ -35,6 +35,7 @@ from fukayomi import __version__
 from fukayomi.arena.game.rules import Positive, UsiOptions
 from fukayomi.arena.statistics.sprt import SprtSettings
 from fukayomi.engine.settings import network_in_folder
+from fukayomi.errors import InvalidValueError
 from fukayomi.learning.reanalysis.settings import ReanalysisSettings, Root, Selection
 from fukayomi.learning.settings import TrainingSettings
 from fukayomi.learning.training.configuration import LearningSettings, split_weight
@@ -59,7 +60,7 @@ CPU_DEVICES = ("native", "cpu", "openvino")
 """Devices that need no GPU."""
 
 
-class LoopError(ValueError):
+class LoopError(InvalidValueError):
     """A learning run cannot start or go on: bad settings, a folder in use, or damaged files."""
 
     __module__ = "fukayomi.loop"
@@ -177,7 +178,7 @@ class LearnerSettings(Settings):
     @model_validator(mode="after")
     def _fields_fit(self) -> Self:
         if bool(self.supervised) != bool(self.supervised_share):
-            raise ValueError("supervised and supervised_share belong together: set both, or none")
+            raise InvalidValueError("supervised and supervised_share belong together: set both, or none")
         return self
 
 
@@ -258,7 +259,7 @@ class GateSettings(PlaySettings):
     def _is_a_test(self) -> Self:
         _ = self.sprt
         if self.rollback and self.mode != "binding":
-            raise ValueError(f'rollback needs mode = "binding", not "{self.mode}"')
+            raise InvalidValueError(f'rollback needs mode = "binding", not "{self.mode}"')
         return self
 
     @property
@@ -284,9 +285,9 @@ class AnchorSettings(Settings):
     @model_validator(mode="after")
     def _can_play(self) -> Self:
         if (self.network is None) == (self.command is None):
-            raise ValueError("an anchor has a network or a command")
+            raise InvalidValueError("an anchor has a network or a command")
         if self.network is not None and self.options:
-            raise ValueError("options are for an anchor with a command")
+            raise InvalidValueError("options are for an anchor with a command")
         return self
 
 
@@ -312,7 +313,9 @@ class StrengthSettings(PlaySettings):
     def _names_differ(self) -> Self:
         names = [anchor.name for anchor in self.anchors]
         if len(set(names)) < len(names) or any(name.startswith("network-") for name in names):
-            raise ValueError(f'anchors need different names that do not begin with "network-", not {", ".join(names)}')
+            raise InvalidValueError(
+                f'anchors need different names that do not begin with "network-", not {", ".join(names)}'
+            )
         return self
 
 
@@ -334,13 +337,15 @@ class RunLeagueSettings(LeagueRules):
     @model_validator(mode="after")
     def _has_opponents(self) -> Self:
         if not self.past and not self.names:
-            raise ValueError(
+            raise InvalidValueError(
                 "the league has no opponent: set past, or add a table [[league.engine]] or [[league.network]]"
             )
         if any(network.games for network in self.networks):
-            raise ValueError("the run counts the games against [[league.network]] itself; leave games and wins out")
+            raise InvalidValueError(
+                "the run counts the games against [[league.network]] itself; leave games and wins out"
+            )
         if odd := [name for name in self.names if name.startswith("network-")]:
-            raise ValueError(f'opponents need names that do not begin with "network-", not {", ".join(odd)}')
+            raise InvalidValueError(f'opponents need names that do not begin with "network-", not {", ".join(odd)}')
         return self
 
 
@@ -379,7 +384,7 @@ class LoopSettings(LearningSettings):
     @model_validator(mode="after")
     def _chunks_fit(self) -> Self:
         if self.games % self.selfplay.chunk_games:
-            raise ValueError(
+            raise InvalidValueError(
                 f"games is {self.games}, which is not a multiple of selfplay.chunk_games, {self.selfplay.chunk_games}; "
                 "a generation has whole chunks"
             )
@@ -414,17 +419,17 @@ class LoopSettings(LearningSettings):
     def _training_fits(self) -> Self:
         training, usual = self.training, TrainingSettings()
         if training.schedule != "constant":
-            raise ValueError(
+            raise InvalidValueError(
                 f'training.schedule: "{training.schedule}" needs to know the last step, and a learning run has none; '
                 'write "constant"'
             )
         if self.targets.layer is not None:
-            raise ValueError("targets.layer: a learning run makes its layers itself; add the table [reanalysis]")
+            raise InvalidValueError("targets.layer: a learning run makes its layers itself; add the table [reanalysis]")
         if training.val_lambda_decay:
-            raise ValueError("training.val_lambda_decay: a learning run has no epochs; set val_lambda")
+            raise InvalidValueError("training.val_lambda_decay: a learning run has no epochs; set val_lambda")
         for name in ("teacher_weight", "teacher_temperature"):
             if self.learner.teacher is None and getattr(training, name) != getattr(usual, name):
-                raise ValueError(f"training.{name}: there is no teacher; name one in learner.teacher")
+                raise InvalidValueError(f"training.{name}: there is no teacher; name one in learner.teacher")
         return self
 
     @property

@@ -5,6 +5,8 @@ from dataclasses import asdict, dataclass, fields
 from numbers import Integral
 from typing import Any, Literal, cast, get_args
 
+from fukayomi.errors import InvalidValueError
+
 Activation = Literal["relu", "silu"]
 StemKind = Literal["sum", "branches"]
 BlockKind = Literal["residual", "pre-activation", "large-kernel", "transformer"]
@@ -30,7 +32,7 @@ USUAL_CHANNELS = {10: 192, 15: 224, 20: 256, 30: 384, 40: 512}
 EXAMPLES = "wideresnet10, resnet10_swish, resnet5x64, resnet20x256_swish, senet10 or resnet40x512_swish_lk_tf"
 
 
-class NetworkConfigError(ValueError):
+class NetworkConfigError(InvalidValueError):
     """A network configuration is not valid."""
 
     __module__ = "fukayomi.nn"

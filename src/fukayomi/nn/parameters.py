@@ -13,6 +13,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save  # pyright: ignore[reportUnknownVariableType]
 from torch import Tensor
 
+from fukayomi.errors import InvalidValueError
 from fukayomi.files.atomic import replace_file
 from fukayomi.files.inputs import problem_of
 from fukayomi.nn.blocks import BLOCKS
@@ -27,13 +28,13 @@ AnyNetwork = PolicyValueNetwork | SparseNetwork
 """A network of any family."""
 
 
-class ParameterFileError(ValueError):
+class ParameterFileError(InvalidValueError):
     """A file does not hold a network's parameters, or is damaged."""
 
     __module__ = "fukayomi.nn"
 
 
-class ExportError(ValueError):
+class ExportError(InvalidValueError):
     """A network cannot be exported, or the exported file does not agree with it."""
 
     __module__ = "fukayomi.nn"

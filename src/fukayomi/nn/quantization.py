@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 from onnxruntime import quantization
 
+from fukayomi.errors import InvalidValueError
 from fukayomi.files.inputs import file_sha256
 from fukayomi.nn.config import FEATURES1, FEATURES2
 from fukayomi.nn.equalization import equalize, separate_channels
@@ -40,7 +41,7 @@ FEWEST_POSITIONS = 16
 Planes = NDArray[np.float32]
 
 
-class QuantizationError(ValueError):
+class QuantizationError(InvalidValueError):
     """A network cannot be quantised; the message says why."""
 
     __module__ = "fukayomi.nn"

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from onnx import ModelProto, NodeProto, helper, numpy_helper
 
+from fukayomi.errors import InvalidValueError
 from fukayomi.nn.observing import tensor_values
 
 AT_ONCE = 8
@@ -75,7 +76,7 @@ def rounded_together(weights: Matrix, scales: Matrix, products: Matrix) -> NDArr
         ValueError: A product is not finite.
     """
     if not np.isfinite(products).all():
-        raise ValueError("its activations are not finite")
+        raise InvalidValueError("its activations are not finite")
     steps = np.where(scales > 0, scales, 1)[:, None]
     damping = DAMPING * float(np.mean(np.diag(products)))
     if damping <= 0:  # no input is ever set

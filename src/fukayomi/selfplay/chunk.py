@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from fukayomi.data.formats.rows import DataFileError
+from fukayomi.errors import InvalidValueError
 from fukayomi.files.atomic import replace_file
 from fukayomi.files.inputs import read_input
 from fukayomi.learning.position_weights import decode_weights, encode_weights, require_weights, weights_of
@@ -171,12 +172,12 @@ def require_origin(worker: str, seed: int) -> None:
         ValueError: Chunks cannot have this name or seed.
     """
     if not re.fullmatch(_NAME, worker):
-        raise ValueError(
+        raise InvalidValueError(
             f"name {worker!r} cannot begin the names of files; write at most 64 letters, digits, dots, underscores and "
             "hyphens, and a letter or a digit first"
         )
     if not 0 <= seed <= _MOST_SEED:
-        raise ValueError(f"seed is {seed}; it must be from 0 to {_MOST_SEED}")
+        raise InvalidValueError(f"seed is {seed}; it must be from 0 to {_MOST_SEED}")
 
 
 def settings_sha256(settings: Mapping[str, Any]) -> str:

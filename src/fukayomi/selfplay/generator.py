@@ -22,6 +22,7 @@ from fukayomi._native import FinishedGame, GameReason, SelfplayPlayer, SelfplayP
 from fukayomi.book import Book
 from fukayomi.engine.evaluators.network_evaluator import NetworkEvaluator
 from fukayomi.engine.network import STUBS, Network
+from fukayomi.errors import InvalidValueError
 from fukayomi.files.inputs import file_sha256
 from fukayomi.files.lock import FolderLock
 from fukayomi.interruption import StopRequest
@@ -127,9 +128,9 @@ def generate(
         OSError: A file cannot be written.
     """
     if sum(each is not None for each in (games, positions, until)) != 1:
-        raise ValueError("one of games, positions and until must be given")
+        raise InvalidValueError("one of games, positions and until must be given")
     if openings is not None and book is not None:
-        raise ValueError("openings and book exclude each other")
+        raise InvalidValueError("openings and book exclude each other")
     _require_ranges(
         ("first_game", first_game, 0, MOST_GAMES - 1), ("games", games, 1, MOST_GAMES - first_game),
         ("positions", positions, 1, MOST_GAMES), ("devices", devices, 1, 1024), ("parallel", parallel, 0, 65_536),
@@ -171,16 +172,18 @@ def _require_ranges(*numbers: tuple[str, int | None, int, int]) -> None:
     """Raise ValueError if a number, given with its name and the smallest and largest value, is out of range."""
     for what, number, least, most in numbers:
         if number is not None and not least <= number <= most:
-            raise ValueError(f"{what} is {number}; it must be from {least} to {most}")
+            raise InvalidValueError(f"{what} is {number}; it must be from {least} to {most}")
 
 
 def _require_moves_left(settings: SelfplaySettings, openings: Openings | None, book_plies: int | None) -> None:
     """Raise ValueError if what games begin with may be as long as a game."""
     if book_plies is not None and book_plies >= settings.max_move:
-        raise ValueError(f"book_plies is {book_plies}; it must be below max_move, which is {settings.max_move}")
+        raise InvalidValueError(f"book_plies is {book_plies}; it must be below max_move, which is {settings.max_move}")
     plies = 0 if openings is None else openings.most_plies
     if plies >= settings.max_move:
-        raise ValueError(f"an opening of {plies} moves leaves none for the game: max_move is {settings.max_move}")
+        raise InvalidValueError(
+            f"an opening of {plies} moves leaves none for the game: max_move is {settings.max_move}"
+        )
 
 
 def _values(
@@ -381,7 +384,7 @@ class _Run:
         """Fail if game after game is not kept, or has no position with targets."""
         if self._futile.total() >= max(FUTILE_GAMES, 2 * self.parallel):
             reasons = ", ".join(f"{count} {reason}" for reason, count in self._futile.most_common())
-            raise ValueError(
+            raise InvalidValueError(
                 f"the last {self._futile.total()} games brought no position: {reasons}; change the settings"
             )
 

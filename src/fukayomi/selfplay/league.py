@@ -27,6 +27,7 @@ from fukayomi.arena.game.usi_searcher import UsiSearcher
 from fukayomi.engine.evaluators.backends.network_file import precision_for
 from fukayomi.engine.network import Network
 from fukayomi.engine.settings import network_in_folder
+from fukayomi.errors import InvalidValueError
 from fukayomi.selfplay.journal import GameSummary
 from fukayomi.settings import FromFile, Settings, build, read
 from fukayomi.usi.client import EngineInterruptedError
@@ -44,7 +45,7 @@ STALL_MS = 60_000
 Weight = Annotated[float, Field(ge=1e-6, le=1e6)]
 
 
-class LeagueError(ValueError):
+class LeagueError(InvalidValueError):
     """The league cannot be played. The message names the opponent and the remedy."""
 
 
@@ -75,7 +76,7 @@ class LeagueNetwork(Settings):
     @model_validator(mode="after")
     def _wins_are_games(self) -> Self:
         if self.wins > self.games:
-            raise ValueError(f"{self.wins} wins in {self.games} games")
+            raise InvalidValueError(f"{self.wins} wins in {self.games} games")
         return self
 
 
@@ -117,18 +118,20 @@ class LeagueRules(Settings):
     @model_validator(mode="after")
     def _engines_can_play(self) -> Self:
         if len(set(self.names)) < len(self.names):
-            raise ValueError(f"two opponents have the same name: {', '.join(self.names)}")
+            raise InvalidValueError(f"two opponents have the same name: {', '.join(self.names)}")
         for engine in self.engines:
             clock = engine.clock or self.clock
             if clock.main_ms or clock.increment_ms or len(clock.nodes) > 1:
-                raise ValueError(
+                raise InvalidValueError(
                     f"{engine.name}: {clock.text()} is not the same for every move; use byoyomi= or nodes="
                 )
             if self.memory_mb is not None and engine.memory_mb is None:
-                raise ValueError(f"{engine.name}: with memory_mb for the league each engine needs its own memory_mb")
+                raise InvalidValueError(
+                    f"{engine.name}: with memory_mb for the league each engine needs its own memory_mb"
+                )
         used = sum(engine.processes * (engine.memory_mb or 0) for engine in self.engines)
         if self.memory_mb is not None and used > self.memory_mb:
-            raise ValueError(f"the engines take {used} MiB, the league has {self.memory_mb} MiB (memory_mb)")
+            raise InvalidValueError(f"the engines take {used} MiB, the league has {self.memory_mb} MiB (memory_mb)")
         return self
 
 
@@ -145,7 +148,7 @@ class LeagueSettings(LeagueRules):
     @model_validator(mode="after")
     def _has_opponents(self) -> Self:
         if not self.names:
-            raise ValueError("the league has no opponent: add an [[engine]] or a [[network]]")
+            raise InvalidValueError("the league has no opponent: add an [[engine]] or a [[network]]")
         return self
 
     @classmethod

@@ -20,6 +20,7 @@ from fukayomi.arena.match.workers import FinishedGame, GameQueue, WorkerReport
 from fukayomi.arena.statistics.sprt import SprtSettings
 from fukayomi.engine.network import Network
 from fukayomi.engine.settings import UsiSettings
+from fukayomi.errors import InvalidValueError
 from fukayomi.listener import SILENT, Listener
 from fukayomi.selfplay.pool_threads import PoolThreads, games_at_once, slots_of
 from fukayomi.shogi import BLACK, Move, Position
@@ -109,7 +110,7 @@ def play_networks(
         OSError: A file cannot be read or written, or another process plays this match.
     """
     if not 1 <= max_plies <= MOST_PLIES:
-        raise ValueError(f"max_plies is {max_plies}; it must be from 1 to {MOST_PLIES}")
+        raise InvalidValueError(f"max_plies is {max_plies}; it must be from 1 to {MOST_PLIES}")
     settings = PoolSettings(playouts, max_plies, parallel, reproducible)
     return play_match(
         {name: _NetworkPlayer(network) for name, network in networks.items()},

@@ -5,6 +5,7 @@ from typing import Annotated, Literal, TypeVar
 from pydantic import AfterValidator, Field
 
 from fukayomi._native import DeclarationRule, SearchParams, SelfplayParams
+from fukayomi.errors import InvalidValueError
 from fukayomi.settings import Settings
 
 FpuName = Literal["parent", "half", "loss", "win"]
@@ -17,7 +18,7 @@ LEAST_TEMPERATURE = 0.01
 
 def _none_or_usable(temperature: float) -> float:
     if 0 < temperature < LEAST_TEMPERATURE:
-        raise ValueError(f"0, or at least {LEAST_TEMPERATURE}")
+        raise InvalidValueError(f"0, or at least {LEAST_TEMPERATURE}")
     return temperature
 
 

@@ -7,10 +7,11 @@ from typing import Any, ClassVar, Self, cast
 from pydantic import BaseModel, ConfigDict, ValidationError, ValidatorFunctionWrapHandler, field_validator
 from pydantic_core import PydanticCustomError
 
+from fukayomi.errors import InvalidValueError
 from fukayomi.settings.problems import problems
 
 
-class SettingsError(ValueError):
+class SettingsError(InvalidValueError):
     """Invalid settings. The message has a line for each problem, with the name of the setting."""
 
 

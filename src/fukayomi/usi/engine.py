@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from fukayomi._native import MATE_CP
+from fukayomi.errors import InvalidValueError
 from fukayomi.shogi import START_SFEN, Move, Position, ShogiError
 from fukayomi.tabular import Tabular
 from fukayomi.usi.client import SearchAnswer, UsiClient
@@ -116,9 +117,9 @@ class UsiEngine:
         try:
             self.command = tuple(split_words(command) if isinstance(command, str) else command)
         except ValueError as error:
-            raise ValueError(f"{command!r} is not a command: {error}") from error
+            raise InvalidValueError(f"{command!r} is not a command: {error}") from error
         if not self.command or not self.command[0].strip():
-            raise ValueError(f"{command!r} is not a command: it names no program")
+            raise InvalidValueError(f"{command!r} is not a command: it names no program")
         self.options = {name: option_text(value) for name, value in (options or {}).items()}
         self.directory = None if directory is None else Path(directory)
         self.undeclared_options = undeclared_options
@@ -224,7 +225,7 @@ class UsiEngine:
         if str(multipv) == self._multipv:
             return
         if "MultiPV" not in client.options:
-            raise ValueError(f"{client.name or self.command[0]} has no option MultiPV")
+            raise InvalidValueError(f"{client.name or self.command[0]} has no option MultiPV")
         self._multipv = str(multipv)
         client.set_option("MultiPV", self._multipv)
 
@@ -246,10 +247,10 @@ def check_limits(multipv: int, **limits: int | None) -> None:
     """
     if all(value is None for value in limits.values()):
         *others, last = (f"{name}=..." for name in limits)
-        raise ValueError(f"a search needs a limit: {', '.join(others)} or {last}")
+        raise InvalidValueError(f"a search needs a limit: {', '.join(others)} or {last}")
     for name, value in (*limits.items(), ("multipv", multipv)):
         if value is not None and value < 1:
-            raise ValueError(f"{name} must be at least 1, not {value}")
+            raise InvalidValueError(f"{name} must be at least 1, not {value}")
 
 
 def split_words(command: str, folder: Path | None = None) -> list[str]:

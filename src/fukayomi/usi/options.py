@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar, cast
 
+from fukayomi.errors import InvalidValueError
 from fukayomi.usi.text import SetOption, UsiTextError, shorten
 
 RESERVED = frozenset({"USI_Hash", "USI_Ponder"})
@@ -32,7 +33,7 @@ NAMES_QUOTED = 12
 """Names that a message lists."""
 
 
-class OptionError(ValueError):
+class OptionError(InvalidValueError):
     """An option that does not exist, or a value that it does not accept."""
 
 

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from fukayomi.errors import FukayomiError
 from fukayomi.tabular import printable
 from fukayomi.usi.guard import ProcessGuard
 from fukayomi.usi.text import shorten
@@ -40,7 +41,7 @@ REMARK = "info string "
 _HAS_SESSIONS = hasattr(os, "setsid") and hasattr(os, "killpg")
 
 
-class EngineError(RuntimeError):
+class EngineError(FukayomiError, RuntimeError):
     """An engine that does not follow the protocol, or cannot be started."""
 
     __module__ = "fukayomi.usi"

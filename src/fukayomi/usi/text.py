@@ -9,13 +9,15 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from fukayomi.errors import InvalidValueError
+
 MOVE = re.compile(r"[1-9][a-i][1-9][a-i]\+?|[PLNSGBR]\*[1-9][a-i]")
 RESIGN = "resign"
 WIN = "win"
 """The move that declares a win (入玉宣言勝ち)."""
 
 
-class UsiTextError(ValueError):
+class UsiTextError(InvalidValueError):
     """A line that is not USI. The message quotes it and names the problem."""
 
 

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from ipaddress import ip_address
 from pathlib import Path
 
+from fukayomi.errors import InvalidValueError
+
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 """Names of this computer, by which the page may always be asked for."""
 
@@ -43,9 +45,9 @@ class WebSettings:
 
     def __post_init__(self) -> None:
         if self.token is None and not self.is_local:
-            raise ValueError(f"without a token the page is for this computer alone, not for {self.host}")
+            raise InvalidValueError(f"without a token the page is for this computer alone, not for {self.host}")
         if self.token == "":
-            raise ValueError("the token is empty")
+            raise InvalidValueError("the token is empty")
 
     @property
     def is_local(self) -> bool:

@@ -16,6 +16,7 @@ from pydantic_core import from_json
 from starlette.routing import BaseRoute, WebSocketRoute
 from starlette.websockets import WebSocket
 
+from fukayomi.errors import InvalidValueError
 from fukayomi.settings.problems import first_problem
 from fukayomi.shogi import START_SFEN, ShogiError
 from fukayomi.web.answers import Question
@@ -75,7 +76,7 @@ def receive(state: State, outbox: Outbox, text: str) -> None:
     try:
         message: Any = from_json(text)
         if not isinstance(message, dict):
-            raise ValueError("a message is a JSON object")
+            raise InvalidValueError("a message is a JSON object")
         given = cast("dict[str, Any]", message).get("id")
         number = given if isinstance(given, int) and 0 <= given < 1 << 53 else None
         match cast("dict[str, Any]", message).get("type"):
@@ -87,7 +88,7 @@ def receive(state: State, outbox: Outbox, text: str) -> None:
             case "stop":
                 state.live.stop(outbox, Stop.model_validate(message).id)
             case _:
-                raise ValueError("the type of a message is analyse or stop")
+                raise InvalidValueError("the type of a message is analyse or stop")
     except (ShogiError, ValueError) as error:
         problem = first_problem(error) if isinstance(error, ValidationError) else str(error)
         if number is None:

@@ -25,6 +25,7 @@ from fukayomi.arena.match.workers import LocalWorkers
 from fukayomi.arena.results.game import Game
 from fukayomi.arena.results.match_db import DATABASE, StoreError
 from fukayomi.arena.statistics.odds import Level, Odds, estimate_odds, next_amount
+from fukayomi.errors import InvalidValueError
 from fukayomi.listener import SILENT, Forwarder, Listener
 from fukayomi.tabular import Tabular, counted
 
@@ -37,7 +38,7 @@ DIGITS = 3
 LARGEST_PRECISION = 100.0
 
 
-class CalibrationError(ValueError):
+class CalibrationError(InvalidValueError):
     """Invalid settings of a calibration, or a folder with something else in it."""
 
 

@@ -5,11 +5,12 @@ from math import log
 from typing import Any
 
 from fukayomi.arena.game.time_control import TimeControl
+from fukayomi.errors import InvalidValueError
 
 FIELDS = {"main": "main_ms", "byoyomi": "byoyomi_ms", "increment": "increment_ms", "movetime": "movetime_ms"}
 
 
-class ClockRangeError(ValueError):
+class ClockRangeError(InvalidValueError):
     """Two clocks that are not the ends of a range."""
 
 

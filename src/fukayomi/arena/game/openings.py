@@ -12,6 +12,7 @@ from itertools import count
 from pathlib import Path
 
 from fukayomi.arena.game.choices import OpeningOrder
+from fukayomi.errors import InvalidValueError
 from fukayomi.files.inputs import read_input
 from fukayomi.shogi import BLACK, START_SFEN, Move, Position, Repetition, ShogiError
 from fukayomi.tabular import counted
@@ -20,7 +21,7 @@ LARGEST_FILE = 64 << 20
 """Bytes of a file of openings."""
 
 
-class OpeningError(ValueError):
+class OpeningError(InvalidValueError):
     """An opening, or a file of openings, that cannot be used. The message names file and line."""
 
 

@@ -18,6 +18,7 @@ from fukayomi.arena.game.openings import Opening
 from fukayomi.arena.game.player import Answer, Failure, Player, PlayerFailedError
 from fukayomi.arena.game.rules import Rules
 from fukayomi.arena.statistics.move_times import AnswerTime
+from fukayomi.errors import InvalidValueError
 from fukayomi.shogi import (
     BLACK,
     WHITE,
@@ -74,7 +75,7 @@ def play_game(
         The game; None if it was stopped.
     """
     if black is white:
-        raise ValueError(f"{black.name} cannot play against itself: create two players")
+        raise InvalidValueError(f"{black.name} cannot play against itself: create two players")
     game = _Game({BLACK: black, WHITE: white}, opening, rules, ponder=ponder)
     if game.is_over:
         return PlayedGame(game.record)

@@ -10,6 +10,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from fukayomi.arena.game import choices
 from fukayomi.arena.game.choices import Declaration
 from fukayomi.arena.game.time_control import LARGEST, TimeControl
+from fukayomi.errors import InvalidValueError
 from fukayomi.settings import FromFile, Settings, in_folder
 from fukayomi.usi.engine import option_text, split_words
 
@@ -17,7 +18,7 @@ Count = Annotated[int, Field(ge=0, le=LARGEST)]
 Positive = Annotated[int, Field(ge=1, le=LARGEST)]
 
 
-class ConfigurationError(ValueError):
+class ConfigurationError(InvalidValueError):
     """Invalid settings of a match. The message names the setting and what it should be."""
 
 
@@ -88,9 +89,9 @@ class EngineSettings(Settings):
     @model_validator(mode="after")
     def _can_play(self) -> Self:
         if not self.command and not self.identity:
-            raise ValueError("the command is missing")
+            raise InvalidValueError("the command is missing")
         if self.command and self.identity:
-            raise ValueError("an engine has a command or an identity, not both")
+            raise InvalidValueError("an engine has a command or an identity, not both")
         return self
 
 

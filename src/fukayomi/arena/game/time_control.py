@@ -22,6 +22,8 @@ from typing import Any
 from pydantic import GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
+from fukayomi.errors import InvalidValueError
+
 EXAMPLES = "byoyomi=1s, main=300s,byoyomi=10s, main=300s,increment=10s, 300+10, movetime=100ms, nodes=50000 or depth=4"
 LARGEST = 2**31 - 1
 """Largest time (almost 25 days) and number of nodes: engines may keep them in a C int."""
@@ -37,7 +39,7 @@ _TIME_FIELDS = {
 _WORDS = ("main", "byoyomi", "increment", "movetime", "nodes", "depth")
 
 
-class TimeControlError(ValueError):
+class TimeControlError(InvalidValueError):
     """A time control that cannot be read. The message quotes it and shows examples."""
 
     def __init__(self, text: str, reason: str) -> None:
@@ -169,10 +171,10 @@ def milliseconds(text: str) -> int:
     """
     found = _TIME.fullmatch(text)
     if found is None:
-        raise ValueError(f"{text!r} is not a time (a number with ms, s or m)")
+        raise InvalidValueError(f"{text!r} is not a time (a number with ms, s or m)")
     exact = Decimal(found[1]) * _UNITS[found[2]]
     if exact != int(exact):
-        raise ValueError(f"{text} is not a whole number of milliseconds")
+        raise InvalidValueError(f"{text} is not a whole number of milliseconds")
     return int(exact)
 
 

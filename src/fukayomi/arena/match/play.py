@@ -19,6 +19,7 @@ from fukayomi.arena.match.match import StartWorkers, run_match
 from fukayomi.arena.match.result import MatchResult
 from fukayomi.arena.match.workers import LocalWorkers
 from fukayomi.arena.statistics.sprt import SprtSettings
+from fukayomi.errors import InvalidValueError
 from fukayomi.listener import SILENT, Listener
 from fukayomi.shogi import Position
 from fukayomi.usi.engine import UsiEngine
@@ -102,7 +103,7 @@ def play_match(
     """
     clocks = clock if isinstance(clock, Mapping) else dict.fromkeys(engines, clock)
     if missing := [name for name in engines if name not in clocks]:
-        raise ValueError(f"no clock for {', '.join(missing)}")
+        raise InvalidValueError(f"no clock for {', '.join(missing)}")
     own = {name: engine for name, engine in engines.items() if not isinstance(engine, str | UsiEngine | Sequence)}
     is_file = isinstance(openings, str | os.PathLike)
     settings = build_settings(
@@ -155,13 +156,15 @@ def _settings_of(name: str, engine: Contestant, clock: Clock) -> dict[str, Any]:
         return found | {"command": list(engine)}
     if not callable(getattr(engine, "choose", None)):
         kind = type(engine).__name__
-        raise ValueError(f"{name} must be a command, a UsiEngine or a player with a method choose(), not a {kind}")
+        raise InvalidValueError(
+            f"{name} must be a command, a UsiEngine or a player with a method choose(), not a {kind}"
+        )
     return found | {"identity": engine.identity}
 
 
 def _openings(openings: Sequence[str | Position]) -> list[Opening]:
     """The openings of a sequence, in order."""
     if not openings:
-        raise ValueError("openings is empty; use None for the start position")
+        raise InvalidValueError("openings is empty; use None for the start position")
     positions = [read_opening(each) if isinstance(each, str) else each for each in openings]
     return [Opening.from_position(position, number) for number, position in enumerate(positions)]

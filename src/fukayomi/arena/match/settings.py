@@ -27,6 +27,7 @@ from fukayomi.arena.game.choices import OpeningOrder, Tournament
 from fukayomi.arena.game.rules import ConfigurationError, Count, EngineSettings, Positive, Rules
 from fukayomi.arena.game.time_control import TimeControl
 from fukayomi.arena.statistics.sprt import SprtSettings
+from fukayomi.errors import InvalidValueError
 from fukayomi.settings import FromFile, Settings, in_folder
 
 
@@ -75,7 +76,7 @@ class MatchSettings(Settings):
     def _fields_fit(self) -> Self:
         names = [engine.name for engine in self.engines]
         if len(set(names)) < len(names):
-            raise ValueError(f"engines need different names, not {', '.join(names)}")
+            raise InvalidValueError(f"engines need different names, not {', '.join(names)}")
         if self.sprt is not None and len(self.engines) != 2:
-            raise ValueError(f"a sequential test (sprt) compares two engines, not {len(self.engines)}")
+            raise InvalidValueError(f"a sequential test (sprt) compares two engines, not {len(self.engines)}")
         return self

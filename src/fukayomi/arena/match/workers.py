@@ -13,6 +13,7 @@ from fukayomi.arena.match.engine_check import check_engines
 from fukayomi.arena.match.game_runner import NO_PLAYERS, GameRunner
 from fukayomi.arena.match.schedule import ScheduledGame
 from fukayomi.arena.match.settings import MatchSettings
+from fukayomi.errors import InvalidValueError
 from fukayomi.tabular import counted
 
 LOOKAHEAD = 2
@@ -129,7 +130,7 @@ class LocalWorkers:
         by_worker = [players] if isinstance(players, Mapping) else list(players)
         if any(by_worker) and settings.concurrency > (count := len(by_worker)):
             names = ", ".join(by_worker[0])
-            raise ValueError(f"{names} can play {counted(count, 'game')} at a time: set concurrency to {count}")
+            raise InvalidValueError(f"{names} can play {counted(count, 'game')} at a time: set concurrency to {count}")
         self._settings = settings
         self._logs = logs
         self._stop = stop
@@ -193,7 +194,7 @@ def assign_cores(workers: int, cores_each: int) -> list[set[int]]:
         return []
     cores = _physical_cores(os.sched_getaffinity(0))
     if workers * cores_each > len(cores):
-        raise ValueError(
+        raise InvalidValueError(
             f"{counted(workers, 'game')} at once with {counted(cores_each, 'core')} each: too many; "
             f"this machine has {len(cores)}"
         )

@@ -10,6 +10,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
+from fukayomi.errors import InvalidValueError
 from fukayomi.settings import Settings
 from fukayomi.shogi import START_SFEN, Position
 from fukayomi.shogi.record import Record, Termination
@@ -89,7 +90,7 @@ class BalanceConditions(Settings):
     @model_validator(mode="after")
     def _is_a_range(self) -> Self:
         if self.moves1 > self.moves2:
-            raise ValueError(f"moves1 must be within 1..moves2 ({self.moves2}), not {self.moves1}")
+            raise InvalidValueError(f"moves1 must be within 1..moves2 ({self.moves2}), not {self.moves1}")
         return self
 
 

@@ -12,6 +12,7 @@ from fukayomi.arena.ratings.groups import Groups, find_groups, split_by
 from fukayomi.arena.ratings.placement import Sweep, find_sweeps, place
 from fukayomi.arena.ratings.result_likelihood import Outcomes, solve_results
 from fukayomi.arena.ratings.tally import Floats, Pairings
+from fukayomi.errors import InvalidValueError
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ def _fit(
         notes.append("Too few games to estimate the first-move advantage; 0 is used.")
         design, parameters = _solve(pairings, fixed, 0.0)
     if parameters is None:  # a maximum exists, but is out of numerical reach
-        raise ValueError("no ratings fit these games: the anchors are too far apart")
+        raise InvalidValueError("no ratings fit these games: the anchors are too far apart")
     return design, parameters, tuple(notes)
 
 

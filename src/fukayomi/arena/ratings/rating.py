@@ -16,6 +16,7 @@ from fukayomi.arena.ratings.options import RatingOptions
 from fukayomi.arena.ratings.score_interval import ScoreTest
 from fukayomi.arena.ratings.simulation import Replays, affordable, half_widths, simulate, simulate_steps
 from fukayomi.arena.ratings.tally import Floats, Integers, Pairings, Tally
+from fukayomi.errors import InvalidValueError
 from fukayomi.listener import SILENT, Listener
 from fukayomi.tabular import Tabular, counted
 
@@ -150,7 +151,7 @@ def _rate(tally: Tally, options: RatingOptions, listener: Listener, most_refitte
     """`rate_tally`; the simulations of leagues with more than `most_refitted` players take one step each."""
     pairings = tally.pairings()
     if not len(pairings.first):
-        raise ValueError("no games to rate")
+        raise InvalidValueError("no games to rate")
     check_names(pairings.names, [*options.anchors, *sorted(options.hidden)])
     anchors = {pairings.names.index(name): value * options.point for name, value in options.anchors.items()}
     advantage, draw_rate = options.first_mover_advantage, options.draw_rate
@@ -213,7 +214,7 @@ def check_names(names: Sequence[str], wanted: Sequence[str]) -> None:
     for name in wanted:
         if name not in names:
             listed = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
-            raise ValueError(f"no player named {name!r}; the players are {listed}")
+            raise InvalidValueError(f"no player named {name!r}; the players are {listed}")
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,6 +7,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from fukayomi.errors import InvalidValueError
+
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
@@ -86,9 +88,9 @@ class Tally:
             ValueError: A player plays itself, or the points are invalid.
         """
         if first == second:
-            raise ValueError(f"{first!r} against itself says nothing about its strength")
+            raise InvalidValueError(f"{first!r} against itself says nothing about its strength")
         if points not in (0, 0.5, 1):
-            raise ValueError(f"invalid points {points} (expected 1, 0.5 or 0)")
+            raise InvalidValueError(f"invalid points {points} (expected 1, 0.5 or 0)")
         pairing = tuple(self._numbers.setdefault(name, len(self._numbers)) for name in (first, second))
         self._counts.setdefault((pairing[0], pairing[1]), [0, 0, 0])[round(2 - 2 * points)] += games
 

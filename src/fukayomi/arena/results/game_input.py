@@ -7,6 +7,7 @@ from typing import Any
 
 from fukayomi.arena.results.game import Game
 from fukayomi.arena.results.sources import read_games
+from fukayomi.errors import InvalidValueError
 from fukayomi.listener import SILENT, Listener
 from fukayomi.shogi.record import Record, Result
 
@@ -58,9 +59,13 @@ def _game(item: Any) -> Game:
     try:
         black, white, result = item
     except (TypeError, ValueError):
-        raise ValueError(f"{item!r} is not a game: expected a path, a record or (black, white, result)") from None
+        raise InvalidValueError(
+            f"{item!r} is not a game: expected a path, a record or (black, white, result)"
+        ) from None
     if not isinstance(result, Result):
         if result not in _RESULTS:
-            raise ValueError(f"invalid result {result!r} (expected 1, 0.5 or 0 points of Black, or 1-0, 1/2-1/2, 0-1)")
+            raise InvalidValueError(
+                f"invalid result {result!r} (expected 1, 0.5 or 0 points of Black, or 1-0, 1/2-1/2, 0-1)"
+            )
         result = _RESULTS[result]
     return Game(str(black), str(white), result)

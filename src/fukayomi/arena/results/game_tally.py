@@ -8,6 +8,7 @@ from fukayomi.arena.ratings.tally import Tally
 from fukayomi.arena.results.forfeits import Causes, are_notable, is_forfeit, loser_of
 from fukayomi.arena.results.game import Game
 from fukayomi.arena.results.head_to_head import counts_for_strength, half_points
+from fukayomi.errors import InvalidValueError
 
 
 @dataclass
@@ -77,5 +78,5 @@ def tally_games(games: Iterable[Game]) -> GameTally:
         found.add(game)
     if found.games == 0:
         reasons = ", ".join(f"{count:,} {reason}" for reason, count in found.left_out.items())
-        raise ValueError(f"no games to rate: {reasons} left out" if reasons else "no games to rate")
+        raise InvalidValueError(f"no games to rate: {reasons} left out" if reasons else "no games to rate")
     return found

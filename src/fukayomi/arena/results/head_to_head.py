@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from fukayomi.arena.results.game import Game
+from fukayomi.errors import InvalidValueError
 from fukayomi.shogi.record import Result, Termination
 
 FAILURES = frozenset(
@@ -27,13 +28,13 @@ FAILURES = frozenset(
 """Endings that say nothing about strength."""
 
 
-class PairError(ValueError):
+class PairError(InvalidValueError):
     """Games with the same pair number that do not form a pair."""
 
     __module__ = "fukayomi.arena"
 
 
-class PlayersError(ValueError):
+class PlayersError(InvalidValueError):
     """Two players that cannot be compared: unknown, identical, or unnamed among several."""
 
     __module__ = "fukayomi.arena"

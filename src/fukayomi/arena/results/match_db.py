@@ -14,6 +14,7 @@ from typing import Any
 
 from fukayomi.arena.results.game import Game
 from fukayomi.arena.statistics.move_times import AnswerTime
+from fukayomi.errors import InvalidValueError
 from fukayomi.shogi import Move
 from fukayomi.shogi.record import Record, RecordedMove, Result, Termination
 
@@ -69,7 +70,7 @@ NOTE_FIELDS = {"score_cp": "cp", "mate": "mate", "time_ms": "ms", "pv": "pv", "c
 _RESULT_COLUMNS = "number, pair, black, white, result, termination, start_time"
 
 
-class StoreError(ValueError):
+class StoreError(InvalidValueError):
     """A match on disk that cannot be used. The message names the file and says what to do."""
 
 

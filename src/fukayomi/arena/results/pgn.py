@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import IO
 
 from fukayomi.arena.results.game import Game
+from fukayomi.errors import InvalidValueError
 from fukayomi.shogi.formats.text import decode_text
 from fukayomi.shogi.record import RecordError, Result, Termination
 
@@ -201,10 +202,10 @@ class _Reader:
 def _build_game(draft: _Draft, name: str) -> Game:
     tags = draft.tags
     if not draft.tags:
-        raise ValueError("moves without tags: the players are unknown")
+        raise InvalidValueError("moves without tags: the players are unknown")
     text = tags.get("result", draft.end.decode("ascii"))
     if text not in _RESULTS:
-        raise ValueError(f"invalid result {text[:40]!r}; it must be 1-0, 0-1, 1/2-1/2 or *")
+        raise InvalidValueError(f"invalid result {text[:40]!r}; it must be 1-0, 0-1, 1/2-1/2 or *")
     return Game(
         black=_player(tags, "white"),
         white=_player(tags, "black"),
@@ -220,7 +221,7 @@ def _build_game(draft: _Draft, name: str) -> Game:
 def _player(tags: dict[str, str], tag: str) -> str:
     name = tags.get(tag, "")
     if len(name) > NAME_LIMIT:
-        raise ValueError(f"a {tag.capitalize()} tag of {len(name)} characters: {name[:40]!r}...")
+        raise InvalidValueError(f"a {tag.capitalize()} tag of {len(name)} characters: {name[:40]!r}...")
     return "" if name == "?" else name
 
 

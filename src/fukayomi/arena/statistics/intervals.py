@@ -20,6 +20,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log, log10, sqrt
 
+from fukayomi.errors import InvalidValueError
+
 Z95 = 1.959963984540054
 """Half width of the 95 % interval of a normal variable, in standard deviations."""
 
@@ -36,7 +38,7 @@ LARGEST_SCORE = 0.999
 """Elo is infinite at a score of 1; scores are limited to this value and its complement."""
 
 
-class CountsError(ValueError):
+class CountsError(InvalidValueError):
     """Result counts that are not three or five numbers of 0 or more."""
 
     __module__ = "fukayomi.arena"

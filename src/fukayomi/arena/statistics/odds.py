@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from scipy import special  # pyright: ignore[reportMissingTypeStubs]
 
 from fukayomi.arena.statistics.intervals import CountsError
+from fukayomi.errors import InvalidValueError
 
 Floats = NDArray[np.float64]
 
@@ -53,7 +54,7 @@ STEPS = 240
 SLOPES = 31
 
 
-class OddsError(ValueError):
+class OddsError(InvalidValueError):
     """An invalid range or amount."""
 
 

@@ -27,13 +27,14 @@ from typing import Annotated, ClassVar, Self
 from pydantic import Field, model_validator
 
 from fukayomi.arena.statistics.intervals import check_counts
+from fukayomi.errors import InvalidValueError
 from fukayomi.settings import Settings
 
 LARGEST_ELO = {"logistic": 1000.0, "normalized": 200.0}
 """Limit of the hypotheses, by model. Beyond it the iterative solution may not converge."""
 
 
-class SprtError(ValueError):
+class SprtError(InvalidValueError):
     """Settings that do not describe a test."""
 
     __module__ = "fukayomi.arena"
@@ -99,9 +100,9 @@ class SprtSettings(Settings):
         largest = LARGEST_ELO[self.model]
         for name, elo in (("elo0", self.elo0), ("elo1", self.elo1)):
             if abs(elo) > largest:
-                raise ValueError(f"{name} must be within ±{largest:g} ({self.model.value} Elo), not {elo:g}")
+                raise InvalidValueError(f"{name} must be within ±{largest:g} ({self.model.value} Elo), not {elo:g}")
         if self.elo0 >= self.elo1:
-            raise ValueError(f"elo0 must be less than elo1, not {self.elo0:g} and {self.elo1:g}")
+            raise InvalidValueError(f"elo0 must be less than elo1, not {self.elo0:g} and {self.elo1:g}")
         return self
 
     @property

@@ -16,6 +16,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from pydantic_core import core_schema
 
 from fukayomi.arena.strategy.kinds import StrategyKind
+from fukayomi.errors import InvalidValueError
 from fukayomi.settings.problems import first_problem
 from fukayomi.shogi import PieceType, square_from_usi
 
@@ -34,7 +35,7 @@ _PLAYED = re.compile(r"(\+?[PLNSBR]|[GK])(\*|[1-9][a-i])([1-9][a-i])(\+?)")
 _DROP_BASE = 81 - PieceType.PAWN  # in Move.raw a drop has its piece in place of the from-square
 
 
-class DefinitionError(ValueError):
+class DefinitionError(InvalidValueError):
     """An invalid definition. The message names the file, the definition and the key."""
 
 
@@ -53,7 +54,9 @@ class Placed(NamedTuple):
         """
         found = _PLACED.fullmatch(text)
         if found is None:
-            raise ValueError(f"{text!r} is not a piece on a square: S7g (own), p8e (the opponent's) or _5e (empty)")
+            raise InvalidValueError(
+                f"{text!r} is not a piece on a square: S7g (own), p8e (the opponent's) or _5e (empty)"
+            )
         return cls(_piece(found[1]), square_from_usi(found[2]))
 
     def mirrored(self) -> "Placed":
@@ -82,7 +85,7 @@ class Played(NamedTuple):
         """
         found = _PLAYED.fullmatch(text)
         if found is None:
-            raise ValueError(f"{text!r} is not a move with its piece: R2h6h, B8h2b+ or B*4e")
+            raise InvalidValueError(f"{text!r} is not a move with its piece: R2h6h, B8h2b+ or B*4e")
         piece, to = _piece(found[1]), square_from_usi(found[3])
         start = _DROP_BASE + piece if found[2] == "*" else square_from_usi(found[2])
         return cls(piece, to | start << 7 | (1 << 14 if found[4] else 0))
@@ -110,7 +113,7 @@ class Kept(NamedTuple):
             ValueError: The text is not a piece that can be in hand.
         """
         if len(text) != 1 or text.upper() not in "PLNSGBR":
-            raise ValueError(f"{text!r} is not a piece in hand: B (own) or b (the opponent's)")
+            raise InvalidValueError(f"{text!r} is not a piece in hand: B (own) or b (the opponent's)")
         return cls(_piece(text))
 
     def mirrored(self) -> "Kept":
@@ -191,11 +194,11 @@ class Shape(_Model):
     @model_validator(mode="after")
     def _comes_about(self) -> Self:
         if not (self.moves or self.captures or self.pieces or self.any or self.hand or self.references()[0]):
-            raise ValueError("no condition that a move could complete")
+            raise InvalidValueError("no condition that a move could complete")
         if self.captures and not all(kept.piece < WHITE_PIECE for kept in self.captures):
-            raise ValueError("captures must be capital letters: they come into the side's own hand")
+            raise InvalidValueError("captures must be capital letters: they come into the side's own hand")
         if self.min_ply > self.max_ply:
-            raise ValueError(f"min_ply {self.min_ply} is above max_ply {self.max_ply}")
+            raise InvalidValueError(f"min_ply {self.min_ply} is above max_ply {self.max_ply}")
         return self
 
     def references(self) -> tuple[Names, Names]:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from fukayomi.arena.strategy.counts import StrategyRow, StrategyTable
+from fukayomi.errors import InvalidValueError
 from fukayomi.files.atomic import replace_file
 
 if TYPE_CHECKING:
@@ -158,7 +159,7 @@ def plot_years(
     lettering = lettering or find_lettering()
     unknown = [name for name in names if not any(table.find(name) for table in tables)]
     if unknown:
-        raise ValueError(f"no row is named {', '.join(map(repr, unknown))}")
+        raise InvalidValueError(f"no row is named {', '.join(map(repr, unknown))}")
     shown = (names or _most_frequent(tables))[:MAX_PANELS]
 
     def draw(panel: "SubFigure", number: int) -> None:
@@ -304,7 +305,7 @@ def _finish(
 
     kind = "" if path is None else Path(path).suffix.lower()[1:]
     if kind not in ("", "png", "svg"):
-        raise ValueError(f"{path}: expected a file name that ends in .svg or .png")
+        raise InvalidValueError(f"{path}: expected a file name that ends in .svg or .png")
     lines = -(-panels // max(1, min(panels, int(15 // size[0]))))
     columns = -(-panels // max(1, lines))  # as even as possible: four panels are two and two
     with mpl.rc_context({**_STYLE, "font.family": list(lettering.family)}):

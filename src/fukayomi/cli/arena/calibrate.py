@@ -8,7 +8,7 @@ import typer
 
 from fukayomi.cli.arena.match import watching, workers
 from fukayomi.cli.arena.match_options import EngineOptions, GameOptions, RuleOptions, RunOptions, read_settings
-from fukayomi.cli.common.errors import INTERRUPTED, fail, user_errors
+from fukayomi.cli.common.errors import INTERRUPTED, fail
 from fukayomi.cli.common.text import json_text
 from fukayomi.tabular import counted
 
@@ -83,12 +83,11 @@ def calibrate(
     from fukayomi.arena.calibration.clock_range import ClockRange
     from fukayomi.arena.game.time_control import TimeControl
 
-    with user_errors():
-        clocks = ClockRange(TimeControl.from_text(low), TimeControl.from_text(high))
-        match = read_settings((engines, games, rules, run), {vary: low})  # its clock is another in each batch
-        settings = CalibrationSettings(match, vary, clocks, precision.precision)
-        found = _run(settings, out, run.ray)
-        _report(found, found.odds(), as_json=run.as_json)
+    clocks = ClockRange(TimeControl.from_text(low), TimeControl.from_text(high))
+    match = read_settings((engines, games, rules, run), {vary: low})  # its clock is another in each batch
+    settings = CalibrationSettings(match, vary, clocks, precision.precision)
+    found = _run(settings, out, run.ray)
+    _report(found, found.odds(), as_json=run.as_json)
 
 
 def _run(settings: "CalibrationSettings", out: Path, ray: str | None) -> "Calibration":

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fukayomi.cli.common.errors import user_errors
 from fukayomi.cli.common.options import AsJson
 from fukayomi.cli.common.text import json_text, printable
 from fukayomi.listener import Notes
@@ -49,8 +48,7 @@ def first_move(
     from fukayomi.arena.results.first_move import first_move
 
     listener = Notes()
-    with user_errors():
-        found = first_move(sources, distinct=options.distinct, listener=listener)
+    found = first_move(sources, distinct=options.distinct, listener=listener)
     for problem in listener.texts:
         typer.echo(f"skipped {printable(problem)}", err=True)
     if as_json:

@@ -19,7 +19,7 @@ from fukayomi.cli.arena.match_options import (
     RunOptions,
     read_settings,
 )
-from fukayomi.cli.common.errors import INTERRUPTED, USAGE, fail, user_errors
+from fukayomi.cli.common.errors import INTERRUPTED, USAGE, fail
 from fukayomi.cli.common.options import given_options, is_subcommand, options_of
 from fukayomi.cli.common.text import json_text
 from fukayomi.tabular import counted
@@ -80,12 +80,11 @@ def match(
     """
     if is_subcommand(context):
         return
-    with user_errors():
-        sprt = None if more.sprt is None else parse_fields(more.sprt, "elo1", SPRT_FIELDS)
-        settings = read_settings((engines, games, rules, run), **given_options(more, "sprt"), sprt=sprt)
-        if out.out is None:  # typer cannot require it of a command with sub-commands
-            fail("--out DIR is required", USAGE)
-        result = _run(settings, out.out, run.ray)
+    sprt = None if more.sprt is None else parse_fields(more.sprt, "elo1", SPRT_FIELDS)
+    settings = read_settings((engines, games, rules, run), **given_options(more, "sprt"), sprt=sprt)
+    if out.out is None:  # typer cannot require it of a command with sub-commands
+        fail("--out DIR is required", USAGE)
+    result = _run(settings, out.out, run.ray)
     report_result(result, as_json=run.as_json)
 
 

@@ -11,7 +11,7 @@ from fukayomi.arena.game import choices
 from fukayomi.arena.game.choices import Tournament
 from fukayomi.cli.arena.match import report_result, watching
 from fukayomi.cli.arena.match_options import SPRT_FIELDS
-from fukayomi.cli.common.errors import INTERRUPTED, USAGE, fail, user_errors
+from fukayomi.cli.common.errors import INTERRUPTED, USAGE, fail
 from fukayomi.cli.common.options import AsJson, by_short_name
 
 if TYPE_CHECKING:
@@ -92,10 +92,9 @@ def networks(files: Files, out: Out, games: NetworkGames, devices: NetworkDevice
     Every finished game is safe on disk; run the same command again to resume, or with more --games to extend the match.
     DIR gets match.db, games/ and games.pgn, for fukayomi rate and fukayomi sprt.
     """
-    with user_errors():
-        if len(files) < 2:
-            fail("a match needs two networks or more", USAGE)
-        result = _play(by_short_name(files, lambda file: file.stem), out, games, devices)
+    if len(files) < 2:
+        fail("a match needs two networks or more", USAGE)
+    result = _play(by_short_name(files, lambda file: file.stem), out, games, devices)
     report_result(result, as_json=as_json)
 
 

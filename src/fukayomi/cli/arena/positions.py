@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fukayomi.arena.positions.balanced import EVEN_MIDDLE_GAMES, EVEN_OPENINGS, BalanceConditions, Exclusion
-from fukayomi.cli.common.errors import INTERRUPTED, fail, user_errors
+from fukayomi.cli.common.errors import INTERRUPTED, fail
 from fukayomi.cli.common.options import AsJson, check_target, given_options, options_of
 from fukayomi.cli.common.problems import print_problems
 from fukayomi.cli.common.progress import StageBars
@@ -69,13 +69,12 @@ def balanced(
     """
     check_target(out, sources)
     start = time.monotonic()
-    with user_errors():
-        found = _collect(sources, options.conditions())
-        if found:
-            from fukayomi.files.atomic import AtomicFile
+    found = _collect(sources, options.conditions())
+    if found:
+        from fukayomi.files.atomic import AtomicFile
 
-            with AtomicFile(out) as file:
-                file.write("".join(f"{line}\n" for line in found.lines()).encode())
+        with AtomicFile(out) as file:
+            file.write("".join(f"{line}\n" for line in found.lines()).encode())
     if as_json:
         typer.echo(json_text(_balanced_as_json(found, out, time.monotonic() - start)))
     else:
@@ -188,8 +187,7 @@ def compare(
     from fukayomi.arena.positions.compare import compare_positions
     from fukayomi.arena.strategy.classify import default_matcher
 
-    with user_errors():
-        sets = compare_positions(read_openings(a), read_openings(b), options.ply, default_matcher())
+    sets = compare_positions(read_openings(a), read_openings(b), options.ply, default_matcher())
     if as_json:
         described = [_set_as_json(path, one) for path, one in zip((a, b), sets, strict=True)]
         typer.echo(json_text({"ply": options.ply, "a": described[0], "b": described[1]}))

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fukayomi.arena.ratings.options import RatingOptions
-from fukayomi.cli.common.errors import INTERRUPTED, fail, user_errors
 from fukayomi.cli.common.options import AsJson, given_options, options_of
 from fukayomi.cli.common.problems import print_problems
 from fukayomi.cli.common.text import json_text, printable
@@ -94,15 +93,11 @@ def rate(
     given = given_options(ratings, "anchor", "hide", "pairs", "first_mover") | given_options(errors, "matrix")
     if "average" in given and ratings.anchor:
         raise typer.BadParameter("--average and --anchor exclude each other", param_hint="--average")
-    try:
-        with user_errors():
-            options = RatingOptions(
-                anchors=_parse_anchors(ratings.anchor or []), hidden=frozenset(ratings.hide or []),
-                first_mover_advantage=None if ratings.first_mover else 0.0, **given,
-            )  # fmt: skip
-            _rate(sources, options, pairs=ratings.pairs, matrix=errors.matrix, as_json=as_json)
-    except KeyboardInterrupt:
-        fail("interrupted", INTERRUPTED)
+    options = RatingOptions(
+        anchors=_parse_anchors(ratings.anchor or []), hidden=frozenset(ratings.hide or []),
+        first_mover_advantage=None if ratings.first_mover else 0.0, **given,
+    )  # fmt: skip
+    _rate(sources, options, pairs=ratings.pairs, matrix=errors.matrix, as_json=as_json)
 
 
 def _rate(sources: Sequence[Path], options: RatingOptions, *, pairs: bool, matrix: Path | None, as_json: bool) -> None:

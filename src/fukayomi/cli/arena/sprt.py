@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fukayomi.arena.statistics.sprt import SprtDecision, SprtSettings
-from fukayomi.cli.common.errors import fail, user_errors
+from fukayomi.cli.common.errors import fail
 from fukayomi.cli.common.options import AsJson, given_options, options_of
 from fukayomi.cli.common.text import json_text, printable
 from fukayomi.listener import Listener
@@ -71,11 +71,10 @@ def sprt(
     if bool(counts) == (source.games is not None) or (source.players and source.games is None):
         fail("give either COUNTS, or --games (with --players)", 2)
     settings = given_options(test)
-    with user_errors():
-        if source.games is None:
-            result = evaluate_sprt(counts or [], SprtSettings(**settings))
-        else:
-            result = sprt(source.games, players=source.players, listener=_Skipped(), **settings)
+    if source.games is None:
+        result = evaluate_sprt(counts or [], SprtSettings(**settings))
+    else:
+        result = sprt(source.games, players=source.players, listener=_Skipped(), **settings)
     if as_json:
         typer.echo(json_text(_as_json(result)))
     else:

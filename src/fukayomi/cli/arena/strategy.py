@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 import typer
 
 from fukayomi.arena.strategy.kinds import NAMED_KINDS, SplitBy, StrategyKind
-from fukayomi.cli.common.errors import INTERRUPTED, fail, user_errors
+from fukayomi.cli.common.errors import INTERRUPTED, fail
 from fukayomi.cli.common.options import AsJson
 from fukayomi.cli.common.progress import Bar, progress_bar
 from fukayomi.listener import Notes
@@ -96,17 +96,16 @@ def strategy(
 
     kinds = _kinds(table.kinds)
     _check_picture(files, table.by)
-    with user_errors():
-        known = load_definitions(table.definitions)
-        if other.show_list:
-            report.print_definitions(known, as_json=as_json)
-            return
-        if not sources:
-            raise typer.BadParameter("give games, or --list", param_hint="SOURCE")
-        try:
-            _classify(sources, known, kinds, table, files, each_game=other.game, as_json=as_json)
-        except KeyboardInterrupt:
-            fail("interrupted; nothing was written", INTERRUPTED)
+    known = load_definitions(table.definitions)
+    if other.show_list:
+        report.print_definitions(known, as_json=as_json)
+        return
+    if not sources:
+        raise typer.BadParameter("give games, or --list", param_hint="SOURCE")
+    try:
+        _classify(sources, known, kinds, table, files, each_game=other.game, as_json=as_json)
+    except KeyboardInterrupt:
+        fail("interrupted; nothing was written", INTERRUPTED)
 
 
 def _classify(

@@ -5,11 +5,21 @@ from collections.abc import Callable
 from typing import Any
 
 import typer
+from typer.core import TyperGroup
 
+from fukayomi.cli.common.errors import user_errors
 from fukayomi.cli.common.options import spread_options
 
 _AS_WRITTEN = "\b\n"
 """Before a paragraph whose lines stay: examples and lists."""
+
+
+class Commands(TyperGroup):
+    """The commands of the program, whose errors are one line."""
+
+    def invoke(self, ctx: typer.Context) -> Any:
+        with user_errors():
+            return super().invoke(ctx)
 
 
 def add_command(app: typer.Typer, command: Callable[..., Any], name: str | None = None) -> None:

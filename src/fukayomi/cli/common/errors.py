@@ -9,6 +9,7 @@ from typing import NoReturn
 import typer
 
 from fukayomi.cli.common.text import printable
+from fukayomi.errors import FukayomiError
 
 USAGE = 2
 """Exit code of a command line that cannot be understood."""
@@ -61,7 +62,10 @@ def _terminated(number: int, _frame: object) -> NoReturn:
 
 @contextmanager
 def user_errors() -> Generator[None]:
-    """Fail with one line on missing extras, invalid input (ValueError), and failing files (OSError) or networks."""
+    """Fail with one line on errors of fukayomi, files that fail (OSError), missing extras and Ctrl-C.
+
+    Anything else is a bug and keeps its traceback.
+    """
     try:
         yield
     except ModuleNotFoundError as error:
@@ -69,23 +73,19 @@ def user_errors() -> Generator[None]:
         if module not in EXTRA_OF_MODULE:
             raise
         fail(f"this command needs {module}: pip install '.[{EXTRA_OF_MODULE[module]}]' in a checkout of fukayomi")
+    except FukayomiError as error:
+        fail(str(error))
     except OSError as error:
         is_plain = error.filename is not None and error.strerror  # "[Errno 2] No such file or directory: 'a'"
         fail(f"{error.filename}: {error.strerror}" if is_plain else str(error))
     except ValueError as error:
-        fail(_in_one_line(error))
-    except RuntimeError as error:
-        if "fukayomi.engine.evaluators" not in sys.modules:
-            raise
-        from fukayomi.engine.evaluators import EvaluatorError
-
-        if not isinstance(error, EvaluatorError):
-            raise
-        fail(str(error))
+        fail(_problem(error))
+    except KeyboardInterrupt:
+        fail("interrupted", INTERRUPTED)
 
 
-def _in_one_line(error: ValueError) -> str:
-    """What an error says. Only a command that has imported pydantic can fail with one of its errors."""
+def _problem(error: ValueError) -> str:
+    """The first problem of settings that pydantic refuses. Only a command that has imported it can fail so."""
     if "pydantic" in sys.modules:
         from pydantic import ValidationError
 
@@ -93,4 +93,4 @@ def _in_one_line(error: ValueError) -> str:
 
         if isinstance(error, ValidationError):
             return first_problem(error)
-    return str(error)
+    raise error

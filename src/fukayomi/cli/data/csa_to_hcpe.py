@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fukayomi.cli.common.errors import INTERRUPTED, fail, user_errors
+from fukayomi.cli.common.errors import INTERRUPTED, fail
 from fukayomi.cli.common.options import AsJson, check_target
 from fukayomi.cli.common.problems import print_problems
 from fukayomi.cli.common.progress import StageBars
@@ -76,16 +76,13 @@ def csa_to_hcpe(
         if apart.path.absolute() == out.absolute():
             raise typer.BadParameter("the games held out need a file of their own", param_hint="--hold-out-to")
     start, failure = time.monotonic(), ""
-    with user_errors():
-        try:
-            with StageBars() as listener:
-                summary = convert_records(
-                    inputs, out, filters=Filters(**vars(filters)), hold_out=apart, listener=listener
-                )
-        except NoPositionsError as error:
-            summary, failure = error.summary, str(error)
-        except KeyboardInterrupt:
-            fail("stopped; nothing was written", INTERRUPTED)
+    try:
+        with StageBars() as listener:
+            summary = convert_records(inputs, out, filters=Filters(**vars(filters)), hold_out=apart, listener=listener)
+    except NoPositionsError as error:
+        summary, failure = error.summary, str(error)
+    except KeyboardInterrupt:
+        fail("stopped; nothing was written", INTERRUPTED)
     _print_summary(summary, out, apart, time.monotonic() - start, as_json=as_json)
     if failure:
         fail(failure)

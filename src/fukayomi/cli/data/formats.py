@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fukayomi.cli.common.errors import INTERRUPTED, fail, user_errors
+from fukayomi.cli.common.errors import INTERRUPTED, fail
 from fukayomi.cli.common.options import AsJson
 from fukayomi.cli.common.problems import print_copies, print_problems
 from fukayomi.cli.common.progress import StageBars
@@ -107,22 +107,21 @@ def convert(
         raise typer.BadParameter(f"{out} is also an input", param_hint="--out")
     failure = ""
     targets = Targets(options.one_hot, options.random_plies, options.unfinished_as_draws)
-    with user_errors():
-        try:
-            with StageBars() as listener:
-                found = convert_data(
-                    inputs,
-                    out,
-                    to=options.to,
-                    source=options.source,
-                    targets=targets,
-                    encoding=options.encoding,
-                    listener=listener,
-                )
-        except NothingConvertedError as error:
-            found, failure = error.conversion, str(error)
-        except KeyboardInterrupt:
-            fail("stopped; nothing was written", INTERRUPTED)
+    try:
+        with StageBars() as listener:
+            found = convert_data(
+                inputs,
+                out,
+                to=options.to,
+                source=options.source,
+                targets=targets,
+                encoding=options.encoding,
+                listener=listener,
+            )
+    except NothingConvertedError as error:
+        found, failure = error.conversion, str(error)
+    except KeyboardInterrupt:
+        fail("stopped; nothing was written", INTERRUPTED)
     _print_conversion(found, out, options.encoding, as_json=as_json, is_written=not failure)
     if failure:
         fail(failure)
@@ -184,12 +183,11 @@ def check(
 
     if good is not None and any(good.absolute() == file.absolute() for file in files):
         raise typer.BadParameter(f"{good} is also an input", param_hint="--good")
-    with user_errors():
-        try:
-            with StageBars() as listener:
-                report = check_data(files, good=good, source=source, listener=listener)
-        except KeyboardInterrupt:
-            fail("stopped; nothing was written", INTERRUPTED)
+    try:
+        with StageBars() as listener:
+            report = check_data(files, good=good, source=source, listener=listener)
+    except KeyboardInterrupt:
+        fail("stopped; nothing was written", INTERRUPTED)
     _print_report(report, good, as_json=as_json)
     if report.errors:
         raise typer.Exit(1)

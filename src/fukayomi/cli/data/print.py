@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from fukayomi.cli.common.errors import INTERRUPTED, fail, user_errors
+from fukayomi.cli.common.errors import INTERRUPTED, fail
 from fukayomi.cli.common.options import AsJson
 from fukayomi.cli.common.problems import print_problems
 from fukayomi.cli.common.text import json_text, printable
@@ -38,12 +38,11 @@ def print_file(
     from fukayomi.data.records.skipped import Skipped
 
     skipped = Skipped()
-    with user_errors():
-        try:
-            for item in describe(file, start, start + _SHOWN if end is None else end, source, skipped):
-                typer.echo(json_text(item) if as_json else as_text(item))
-        except KeyboardInterrupt:
-            fail("stopped", INTERRUPTED)
+    try:
+        for item in describe(file, start, start + _SHOWN if end is None else end, source, skipped):
+            typer.echo(json_text(item) if as_json else as_text(item))
+    except KeyboardInterrupt:
+        fail("stopped", INTERRUPTED)
     print_problems(skipped.messages, skipped.count)
 
 

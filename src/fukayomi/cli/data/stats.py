@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from fukayomi.cli.common.errors import INTERRUPTED, fail, user_errors
+from fukayomi.cli.common.errors import INTERRUPTED, fail
 from fukayomi.cli.common.options import AsJson
 from fukayomi.cli.common.progress import StageBars
 from fukayomi.cli.common.text import json_text
@@ -49,20 +49,19 @@ def stats(inputs: InputFiles, options: StatsOptions) -> None:
     from fukayomi.cli.data.stats_report import print_statistics
     from fukayomi.data.stats import measure
 
-    with user_errors():
-        try:
-            with StageBars() as listener:
-                statistics = measure(
-                    inputs_of(inputs, options.source), unique=options.unique, memory=int(options.memory * 2**30),
-                    scratch=options.scratch, listener=listener,
-                )  # fmt: skip
-            written: list[Path] = []
-            if options.pictures is not None:
-                from fukayomi.data.stats import write_pictures
+    try:
+        with StageBars() as listener:
+            statistics = measure(
+                inputs_of(inputs, options.source), unique=options.unique, memory=int(options.memory * 2**30),
+                scratch=options.scratch, listener=listener,
+            )  # fmt: skip
+        written: list[Path] = []
+        if options.pictures is not None:
+            from fukayomi.data.stats import write_pictures
 
-                written = write_pictures(statistics, options.pictures)
-        except KeyboardInterrupt:
-            fail("stopped", INTERRUPTED)
+            written = write_pictures(statistics, options.pictures)
+    except KeyboardInterrupt:
+        fail("stopped", INTERRUPTED)
     if options.as_json:
         files = {"pictures": [str(path) for path in written]} if options.pictures is not None else {}
         typer.echo(json_text(statistics.as_json() | files))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fukayomi.cli.common.errors import INTERRUPTED, fail, user_errors
+from fukayomi.cli.common.errors import INTERRUPTED, fail
 from fukayomi.cli.common.problems import print_copies, print_problems
 from fukayomi.cli.common.progress import StageBars
 from fukayomi.cli.common.text import json_text
@@ -56,12 +56,11 @@ def resumable(*columns: "ProgressColumn") -> "Generator[Listener]":
     Args:
         columns: Further columns of the bar.
     """
-    with user_errors():
-        try:
-            with StageBars(*columns) as listener:
-                yield listener
-        except KeyboardInterrupt:
-            fail("stopped; run the same command again to resume", INTERRUPTED)
+    try:
+        with StageBars(*columns) as listener:
+            yield listener
+    except KeyboardInterrupt:
+        fail("stopped; run the same command again to resume", INTERRUPTED)
 
 
 def print_json(summary: "Summary") -> None:

@@ -2,8 +2,6 @@
 
 import os
 import re
-from collections.abc import Generator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -137,7 +135,7 @@ def analyse(
         outside = f"{report.plies!r} is outside the game, which has plies 1 to {len(game.record)}"
         raise typer.BadParameter(outside, param_hint="--range")
     out = report.out or (None if report.as_json else _default_folder(sources))
-    with open_network(search.model, search.evaluator) as network, _writing():
+    with open_network(search.model, search.evaluator) as network:
         run = AnalysisRun(network, SearchLimits(nodes, time_ms, search.multipv), first, last, report.png)
         if game is not None:
             _analyse_one(run, game, out, as_json=report.as_json)
@@ -147,31 +145,12 @@ def analyse(
             analyse_several(run, sources, out, as_json=report.as_json)
 
 
-@contextmanager
-def _writing() -> Generator[None]:
-    """Fail with one line if the network fails, or a report cannot be written."""
-    from fukayomi.engine.evaluators import EvaluatorError
-    from fukayomi.engine.report.document import AnalysisFileError
-    from fukayomi.engine.report.files import ReportFolderError
-    from fukayomi.files.lock import LockedError
-
-    try:
-        yield
-    except (AnalysisFileError, EvaluatorError, LockedError, ReportFolderError) as error:
-        fail(str(error))
-    except OSError as error:
-        fail(f"cannot write the report: {error}")
-
-
 def _source(given: str) -> "Path | Record":
     """A file or folder, or a position on the command line, as a game."""
     from fukayomi.cli.engine.given_positions import check_given, is_position, line_record
 
-    try:
-        check_given(given)
-        return line_record(given) if is_position(given) else Path(given)
-    except ValueError as error:
-        fail(str(error))
+    check_given(given)
+    return line_record(given) if is_position(given) else Path(given)
 
 
 def _default_folder(sources: "list[Path | Record]") -> Path | None:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from fukayomi.cli.common.errors import fail
 from fukayomi.cli.common.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -29,15 +28,9 @@ LEAST_MEMORY_MB = 16
 
 def open_network(model: Path | None, evaluator: str) -> "Network":
     """The network, or what evaluates in its place."""
-    from fukayomi.engine.evaluators import EvaluatorError
     from fukayomi.engine.network import Network
 
-    try:
-        network = Network(f"<{evaluator}>" if evaluator else model)
-    except EvaluatorError as error:
-        fail(str(error))
-    except OSError as error:
-        fail(f"cannot read the network {model}: {error.strerror or error}")
+    network = Network(f"<{evaluator}>" if evaluator else model)
     for problem in network.problems:
         typer.echo(problem, err=True)
     return network

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fukayomi._native import HashEvaluator, Search, SearchParams, UniformEvaluator
-from fukayomi.cli.common.errors import user_errors
 from fukayomi.cli.common.options import NETWORK_HELP, AsJson, is_subcommand
 from fukayomi.cli.common.text import json_text
 from fukayomi.shogi import START_SFEN, InvalidSfenError, Position
@@ -105,7 +104,7 @@ def measure_network(
     from fukayomi.engine.measuring.speed import measure_speed
     from fukayomi.engine.network import Network
 
-    with user_errors(), Network(model, batch_size=batch) as network, StageBars() as listener:
+    with Network(model, batch_size=batch) as network, StageBars() as listener:
         return measure_speed(network, positions, nodes=nodes, listener=listener)
 
 

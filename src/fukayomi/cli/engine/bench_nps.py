@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
-from fukayomi.cli.common.errors import INTERRUPTED, fail
+from fukayomi.cli.common.errors import fail
 from fukayomi.cli.common.options import AsJson, check_target
 from fukayomi.cli.common.text import json_text
 from fukayomi.engine.settings import EMBEDDED, is_network_name
@@ -99,29 +99,21 @@ def nps(subjects: SubjectOptions, where: PositionOptions, output: NpsOptions) ->
     fukayomi bench nps --model old.onnx --model new.onnx --positions 50
     fukayomi bench nps --engine gps=/usr/games/gpsusi --picture nps.png
     """
-    from fukayomi.arena.game.rules import ConfigurationError
     from fukayomi.cli.common.progress import StageBars
-    from fukayomi.engine.evaluators import EvaluatorError
     from fukayomi.engine.measuring.nps import compare_nps
-    from fukayomi.usi.process import EngineError
 
     if output.picture is not None:
         if output.picture.suffix not in (".png", ".svg"):
             raise typer.BadParameter("a picture is a .png or a .svg", param_hint="--picture")
         check_target(output.picture)
     seconds = SECONDS if where.seconds is None and where.nodes is None else where.seconds
-    try:
-        with ExitStack() as stack:
-            compared = _subjects(subjects, stack)
-            positions, problems = _positions(where)
-            listener = stack.enter_context(StageBars())
-            comparison = compare_nps(
-                compared, positions, repeats=where.repeats, seconds=seconds, nodes=where.nodes, listener=listener
-            )
-    except (ConfigurationError, EngineError, EvaluatorError, ValueError) as error:
-        fail(str(error))
-    except KeyboardInterrupt:
-        raise typer.Exit(INTERRUPTED) from None
+    with ExitStack() as stack:
+        compared = _subjects(subjects, stack)
+        positions, problems = _positions(where)
+        listener = stack.enter_context(StageBars())
+        comparison = compare_nps(
+            compared, positions, repeats=where.repeats, seconds=seconds, nodes=where.nodes, listener=listener
+        )
     if output.picture is not None:
         comparison.plot().savefig(output.picture)
     limit = " or ".join(

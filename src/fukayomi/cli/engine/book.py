@@ -5,7 +5,6 @@ from typing import Annotated
 
 import typer
 
-from fukayomi.cli.common.errors import user_errors
 from fukayomi.cli.common.options import AsJson
 from fukayomi.cli.common.problems import print_problems
 from fukayomi.cli.common.text import json_text
@@ -41,13 +40,12 @@ def book(
         raise typer.BadParameter("it is empty: give moves or a position", param_hint="POSITION")
     if MOVE.fullmatch(words[0]):
         words = ["startpos", "moves", *words]
-    with user_errors():
-        try:
-            here = position_at(line_record(" ".join(words)), None)
-        except ValueError as error:
-            raise typer.BadParameter(str(error), param_hint="POSITION") from error
-        with Book.open(file) as opened:
-            entry = opened.look_up(here)
+    try:
+        here = position_at(line_record(" ".join(words)), None)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="POSITION") from error
+    with Book.open(file) as opened:
+        entry = opened.look_up(here)
     print_problems(entry.problems)
     if as_json:
         typer.echo(json_text({"sfen": here.sfen(), "moves": entry.rows(), "problems": list(entry.problems)}))

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fukayomi.cli.common.errors import user_errors
 from fukayomi.cli.common.options import NETWORK_HELP, AsJson
 from fukayomi.cli.common.text import json_text, printable
 
@@ -39,7 +38,7 @@ def doctor(options: DoctorOptions) -> None:
     from fukayomi.cli.common.progress import StageBars
     from fukayomi.engine.measuring.doctor import diagnose
 
-    with user_errors(), StageBars() as listener:
+    with StageBars() as listener:
         diagnosis = diagnose(options.network, listener=listener)
     if options.as_json:
         typer.echo(json_text(diagnosis.as_dict()))

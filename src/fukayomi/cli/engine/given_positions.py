@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 
+from fukayomi.errors import InvalidValueError
 from fukayomi.files.inputs import read_input
 from fukayomi.shogi import Position
 from fukayomi.shogi.formats import Format, read_records, scan_records
@@ -30,7 +31,7 @@ def position_at(record: Record, ply: int | None) -> Position:
         ValueError: The game is too short.
     """
     if ply is not None and ply > len(record):
-        raise ValueError(f"{record.name}: no position after {ply} plies: the game has {len(record)}")
+        raise InvalidValueError(f"{record.name}: no position after {ply} plies: the game has {len(record)}")
     position = Position.from_sfen(record.initial_sfen, allow_missing_king=True)
     for played in record.moves[:ply]:
         position.push(played.move)
@@ -52,15 +53,15 @@ def records_of(source: str) -> Iterator[Record]:
     try:
         lines = decode_text(data).splitlines()
     except ValueError as error:
-        raise ValueError(f"{source}: not a text file: {error}") from error
+        raise InvalidValueError(f"{source}: not a text file: {error}") from error
     numbered = [(n, line.strip()) for n, line in enumerate(lines, 1) if line.strip() and not line.startswith("#")]
     if not numbered:
-        raise ValueError(f"{source} has no position")
+        raise InvalidValueError(f"{source} has no position")
     if not USI_LINE.match(numbered[0][1]):
         try:
             yield from read_records(data, name=source)
         except UnknownFormatError as error:
-            raise ValueError(f"{source}: no SFEN, and {error.reason}") from error
+            raise InvalidValueError(f"{source}: no SFEN, and {error.reason}") from error
         return
     for number, line in numbered:
         yield line_record(line, f"{source}:{number}")
@@ -73,7 +74,7 @@ def check_given(source: str) -> None:
         ValueError: It is empty.
     """
     if not source.strip():
-        raise ValueError(f"the argument {source!r} is empty: give a position or a file")
+        raise InvalidValueError(f"the argument {source!r} is empty: give a position or a file")
 
 
 def is_position(source: str) -> bool:
@@ -91,5 +92,5 @@ def line_record(text: str, name: str | None = None) -> Record:
     name = name or text
     (found,) = scan_records(text.strip().encode(), name=name, text_format=Format.USI)
     if isinstance(found, RecordError):
-        raise ValueError(f"{name}: {found.reason}") from found
+        raise InvalidValueError(f"{name}: {found.reason}") from found
     return found

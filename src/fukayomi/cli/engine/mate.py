@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from fukayomi.cli.common.errors import INTERRUPTED, fail, user_errors
+from fukayomi.cli.common.errors import fail
 from fukayomi.cli.common.text import json_text, printable
 from fukayomi.cli.engine.given_positions import positions_of
 from fukayomi.shogi import BLACK, MateReason, MateResult, MateSolver, Position
@@ -62,27 +62,23 @@ def mate(
     """
     from fukayomi.cli.common.progress import progress_bar
 
-    with user_errors():
-        positions = [(name, position) for source in sources for name, position in positions_of(source, options.ply)]
-        for name, position in positions:  # all errors come before the first search
-            if position.king_square(position.turn.opponent) is None:
-                side = "White" if position.turn == BLACK else "Black"
-                fail(f"{name}: {side} has no king, so there is no king to mate: the side to move attacks")
-        solver = MateSolver(options.memory_mb)
-    try:
-        with progress_bar(len(positions)) as bar:
-            for name, position in positions:
-                result = solver.solve(
-                    position,
-                    nodes=options.nodes,
-                    time_ms=options.time_ms,
-                    plies=options.plies,
-                    shortest=options.shortest,
-                )
-                typer.echo(_json(position, result) if options.as_json else _text(name, position, result))
-                bar.advance()
-    except KeyboardInterrupt:
-        raise typer.Exit(INTERRUPTED) from None
+    positions = [(name, position) for source in sources for name, position in positions_of(source, options.ply)]
+    for name, position in positions:  # all errors come before the first search
+        if position.king_square(position.turn.opponent) is None:
+            side = "White" if position.turn == BLACK else "Black"
+            fail(f"{name}: {side} has no king, so there is no king to mate: the side to move attacks")
+    solver = MateSolver(options.memory_mb)
+    with progress_bar(len(positions)) as bar:
+        for name, position in positions:
+            result = solver.solve(
+                position,
+                nodes=options.nodes,
+                time_ms=options.time_ms,
+                plies=options.plies,
+                shortest=options.shortest,
+            )
+            typer.echo(_json(position, result) if options.as_json else _text(name, position, result))
+            bar.advance()
 
 
 def _json(position: Position, result: MateResult) -> str:

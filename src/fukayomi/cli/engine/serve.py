@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from fukayomi.cli.common.errors import INTERRUPTED, exit_at_sigterm
+from fukayomi.cli.common.errors import exit_at_sigterm
 from fukayomi.cli.common.options import Model
 from fukayomi.cli.common.streams import open_streams
 
@@ -53,11 +53,8 @@ def serve(options: ServeOptions) -> None:
     exit_at_sigterm()
     stdin, stdout = open_streams()
     lines = open(stdin.fileno(), "rb", closefd=False)  # noqa: SIM115 - another thread may wait for it at the end
-    try:
-        with (
-            open_network(options.model, options.evaluator) as network,
-            AnalysisService(network, memory_mb=options.memory_mb, at_once=options.at_once) as service,
-        ):
-            ServiceSession(service, lines, stdout).run()
-    except KeyboardInterrupt:
-        raise typer.Exit(INTERRUPTED) from None
+    with (
+        open_network(options.model, options.evaluator) as network,
+        AnalysisService(network, memory_mb=options.memory_mb, at_once=options.at_once) as service,
+    ):
+        ServiceSession(service, lines, stdout).run()

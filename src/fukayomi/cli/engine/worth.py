@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fukayomi.cli.common.errors import USAGE, fail, user_errors
+from fukayomi.cli.common.errors import USAGE, fail
 from fukayomi.cli.common.options import AsJson, Model, check_target
 from fukayomi.cli.common.text import json_text
 from fukayomi.cli.engine.given_positions import position_at, records_of
@@ -106,13 +106,12 @@ def worth(
             check_target(path)
             if path.suffix.lower() != suffix:
                 raise typer.BadParameter(f"the name of {path} must end with {suffix}", param_hint=f"--{suffix[1:]}")
-    with user_errors():
-        positions = _positions(source, options)
-        places = [place for place in options.together.replace(",", " ").split() if place]
-        with open_network(options.model, options.evaluator) as network:
-            worths = [piece_worth(position, network, together=places) for position in positions]
-        comparison = WorthComparison(*worths) if len(worths) == MOST_POSITIONS else None
-        files = _write(worths, view, options)
+    positions = _positions(source, options)
+    places = [place for place in options.together.replace(",", " ").split() if place]
+    with open_network(options.model, options.evaluator) as network:
+        worths = [piece_worth(position, network, together=places) for position in positions]
+    comparison = WorthComparison(*worths) if len(worths) == MOST_POSITIONS else None
+    files = _write(worths, view, options)
     if options.as_json:
         differences = [dict(row) for row in comparison.rows()] if comparison else []
         document = {"positions": [each.to_dict() for each in worths], "differences": differences, "files": files}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fukayomi.cli.common.errors import USAGE, fail, user_errors
+from fukayomi.cli.common.errors import USAGE, fail
 from fukayomi.cli.common.options import AsJson, by_short_name, check_target
 from fukayomi.cli.common.progress import StageBars
 from fukayomi.cli.common.text import json_text, printable
@@ -78,28 +78,27 @@ def eval_model(
     networks, tests = _networks_and_tests(files, options.test)
     if options.csv is not None:
         check_target(options.csv, (*files, *(options.test or [])))
-    with user_errors():
-        from fukayomi.files.atomic import replace_file
-        from fukayomi.learning.evaluation_table import evaluate_networks
+    from fukayomi.files.atomic import replace_file
+    from fukayomi.learning.evaluation_table import evaluate_networks
 
-        data = {name: targets.open(paths) for name, paths in tests.items()}
-        with StageBars() as listener:
-            table = evaluate_networks(
-                networks,
-                data,
-                val_lambda=targets.val_lambda,
-                device=None if options.device == "auto" else options.device,
-                resamples=options.resamples,
-                confidence=options.confidence / 100,
-                seed=options.seed,
-                listener=listener,
-            )
-        if options.as_json:
-            typer.echo(json_text(table.as_dict()))
-        else:
-            _print(table)
-        if options.csv is not None:  # last: the table must not be lost if the file cannot be written
-            replace_file(options.csv, table.csv().encode(errors="backslashreplace"))
+    data = {name: targets.open(paths) for name, paths in tests.items()}
+    with StageBars() as listener:
+        table = evaluate_networks(
+            networks,
+            data,
+            val_lambda=targets.val_lambda,
+            device=None if options.device == "auto" else options.device,
+            resamples=options.resamples,
+            confidence=options.confidence / 100,
+            seed=options.seed,
+            listener=listener,
+        )
+    if options.as_json:
+        typer.echo(json_text(table.as_dict()))
+    else:
+        _print(table)
+    if options.csv is not None:  # last: the table must not be lost if the file cannot be written
+        replace_file(options.csv, table.csv().encode(errors="backslashreplace"))
 
 
 def _networks_and_tests(files: list[Path], tests: list[Path] | None) -> tuple[dict[str, Path], dict[str, list[Path]]]:

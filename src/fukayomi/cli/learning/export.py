@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from fukayomi.cli.common.errors import user_errors
 from fukayomi.cli.common.options import AsJson
 from fukayomi.cli.common.progress import StageBars
 from fukayomi.cli.common.text import json_text
@@ -76,27 +75,26 @@ def export(
     torch's on positions of games; those of an int8 file with float32's, and a warning says if more than 3 % of the best
     moves are other ones.
     """
-    with user_errors():
-        if out.suffix not in (".onnx", ".safetensors", ".npz", ".pth", ".sparse"):
-            raise typer.BadParameter(
-                f"{out}: the name must end in .onnx, .safetensors, .npz, .pth or .sparse", param_hint="OUT"
-            )
-        if (options.half or options.int8) and out.suffix != ".onnx":
-            integers = "; a .sparse file is in integers as it is" if out.suffix == ".sparse" else ""
-            raise typer.BadParameter(
-                f"only ONNX files can be {'int8' if options.int8 else 'stored as float16'}{integers}",
-                param_hint="--int8" if options.int8 else "--half",
-            )
-        if options.half and options.int8:
-            raise typer.BadParameter("choose one of --half and --int8", param_hint="--half")
-        if options.calibration and not options.int8:
-            raise typer.BadParameter("only --int8 needs positions", param_hint="--calibration")
-        if options.int8:
-            return _export_int8(network, out, options)
-        from fukayomi.learning.models import export_network, load_network
+    if out.suffix not in (".onnx", ".safetensors", ".npz", ".pth", ".sparse"):
+        raise typer.BadParameter(
+            f"{out}: the name must end in .onnx, .safetensors, .npz, .pth or .sparse", param_hint="OUT"
+        )
+    if (options.half or options.int8) and out.suffix != ".onnx":
+        integers = "; a .sparse file is in integers as it is" if out.suffix == ".sparse" else ""
+        raise typer.BadParameter(
+            f"only ONNX files can be {'int8' if options.int8 else 'stored as float16'}{integers}",
+            param_hint="--int8" if options.int8 else "--half",
+        )
+    if options.half and options.int8:
+        raise typer.BadParameter("choose one of --half and --int8", param_hint="--half")
+    if options.calibration and not options.int8:
+        raise typer.BadParameter("only --int8 needs positions", param_hint="--calibration")
+    if options.int8:
+        return _export_int8(network, out, options)
+    from fukayomi.learning.models import export_network, load_network
 
-        agreement = export_network(load_network(network, activation=options.activation), out, half=options.half)
-        size = out.stat().st_size
+    agreement = export_network(load_network(network, activation=options.activation), out, half=options.half)
+    size = out.stat().st_size
     if options.as_json:
         typer.echo(json_text({"file": str(out), **(agreement.as_dict() if agreement else {}), "bytes": size}))
         return

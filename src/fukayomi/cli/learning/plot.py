@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from fukayomi.cli.common.errors import USAGE, fail, user_errors
+from fukayomi.cli.common.errors import USAGE, fail
 from fukayomi.cli.common.options import AsJson, check_target
 from fukayomi.cli.common.text import json_text, printable
 
@@ -75,16 +75,15 @@ def plot(
             raise typer.BadParameter(f"{path} is none of {', '.join(SUFFIXES)}", param_hint="--output")
         check_target(path)
     named = [_named(run) for run in runs]
-    with user_errors():
-        from fukayomi.learning.curves.runs import runs as read_runs
+    from fukayomi.learning.curves.runs import runs as read_runs
 
-        paths = [path for _, path in named]
-        names = {name or str(path): path for name, path in named}
-        if len(names) < len(runs):
-            fail("two runs have the same name", USAGE)
-        found = read_runs(names if any(name for name, _ in named) else paths)
-        for path in outputs:
-            found.plot(path, smooth=options.smooth, log_x=options.log_x, theme=options.theme, language=options.language)
+    paths = [path for _, path in named]
+    names = {name or str(path): path for name, path in named}
+    if len(names) < len(runs):
+        fail("two runs have the same name", USAGE)
+    found = read_runs(names if any(name for name, _ in named) else paths)
+    for path in outputs:
+        found.plot(path, smooth=options.smooth, log_x=options.log_x, theme=options.theme, language=options.language)
     if options.as_json:
         typer.echo(json_text(_document(found, outputs)))
         return

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fukayomi.cli.common.errors import INTERRUPTED, USAGE, exit_stopped, fail, user_errors
+from fukayomi.cli.common.errors import INTERRUPTED, USAGE, exit_stopped, fail
 from fukayomi.cli.common.options import given_options
 from fukayomi.cli.common.text import json_text
 from fukayomi.cli.learning.selfplay_options import (
@@ -59,12 +59,12 @@ def selfplay(
     The options have dlshogi's names and defaults. The same seed, network and settings give the same games; with
     --reproducible on every device that gives the same numbers for a position in each batch.
     """
-    with user_errors():
-        settings = _settings(run, search, moves, games, saving, switches)
-        try:
-            result = _generate(network, out, settings, run, openings, league, device, reports)
-        except KeyboardInterrupt:  # for the second time
-            fail("stopped; run the same command again to resume", INTERRUPTED)
+
+    settings = _settings(run, search, moves, games, saving, switches)
+    try:
+        result = _generate(network, out, settings, run, openings, league, device, reports)
+    except KeyboardInterrupt:  # for the second time
+        fail("stopped; run the same command again to resume", INTERRUPTED)
     _print(result, out, run)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from fukayomi.cli.common.errors import exit_stopped, user_errors
+from fukayomi.cli.common.errors import exit_stopped
 from fukayomi.cli.common.options import given_options
 from fukayomi.cli.common.text import json_text
 from fukayomi.cli.learning.train_options import (
@@ -57,27 +57,26 @@ def train(
     an uninterrupted run. A run whose loss rises or is not finite stops with its last good weights. The folder gets
     checkpoint.pt, config.toml with all settings, and curves for TensorBoard and as JSON lines.
     """
-    with user_errors():
-        from fukayomi.learning.training.configuration import RunConfiguration
-        from fukayomi.learning.training.run_folder import CONFIG_NAME, RunFolder
-        from fukayomi.settings import build, read
+    from fukayomi.learning.training.configuration import RunConfiguration
+    from fukayomi.learning.training.run_folder import CONFIG_NAME, RunFolder
+    from fukayomi.settings import build, read
 
-        if source.resume:
-            RunFolder(out).require_begun()
-        saved = out / CONFIG_NAME
-        file = source.config or (saved if source.resume and saved.is_file() else None)
-        settings = read(RunConfiguration, file) if file else {}
-        preset = {} if source.preset is None else {"preset": source.preset}
-        flags: dict[str, Any] = {
-            **({"train": train_files} if train_files else {}),
-            **({"test": source.test} if source.test else {}),
-            "network": _network(network, given_options(run).get("initial") or _initial_alone(settings)),
-            "training": given_options(optimisation) | given_options(loss) | given_options(helpers) | preset,
-            "targets": given_options(targets),
-            "run": given_options(run),
-        }
-        configuration = build(RunConfiguration, settings, flags)
-        result = _run(configuration, out, source)
+    if source.resume:
+        RunFolder(out).require_begun()
+    saved = out / CONFIG_NAME
+    file = source.config or (saved if source.resume and saved.is_file() else None)
+    settings = read(RunConfiguration, file) if file else {}
+    preset = {} if source.preset is None else {"preset": source.preset}
+    flags: dict[str, Any] = {
+        **({"train": train_files} if train_files else {}),
+        **({"test": source.test} if source.test else {}),
+        "network": _network(network, given_options(run).get("initial") or _initial_alone(settings)),
+        "training": given_options(optimisation) | given_options(loss) | given_options(helpers) | preset,
+        "targets": given_options(targets),
+        "run": given_options(run),
+    }
+    configuration = build(RunConfiguration, settings, flags)
+    result = _run(configuration, out, source)
     _print(result, configuration, source)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fukayomi.cli.common.errors import USAGE, exit_stopped, fail, user_errors
+from fukayomi.cli.common.errors import USAGE, exit_stopped, fail
 from fukayomi.cli.common.text import json_text, printable
 from fukayomi.tabular import counted
 
@@ -75,13 +75,12 @@ def learn(
     networks are the same, to the bit. `learn status DIR` says what runs, how fast, and how strong; `learn report DIR`
     writes a page.
     """
-    with user_errors():
-        from fukayomi.cli.loop.learn_progress import LearnProgress
-        from fukayomi.loop.steps import learn as run_loop
+    from fukayomi.cli.loop.learn_progress import LearnProgress
+    from fukayomi.loop.steps import learn as run_loop
 
-        settings = _settings(file, options, out)
-        with LearnProgress(to_stderr=options.as_json) as listener:
-            result = run_loop(settings, out, listener=listener)
+    settings = _settings(file, options, out)
+    with LearnProgress(to_stderr=options.as_json) as listener:
+        result = run_loop(settings, out, listener=listener)
     if options.as_json:
         values = {"generations": result.generations, "of": result.of, "network": str(result.network)}
         values["trained"] = result.trained

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fukayomi.cli.common.errors import user_errors
 from fukayomi.cli.common.options import AsJson, check_target
 from fukayomi.cli.common.text import json_text, printable
 from fukayomi.tabular import counted
@@ -28,10 +27,9 @@ def status(folder: Folder, as_json: AsJson = False) -> None:
     0, or, if it has not played, the mean of all players. Losses and accuracies are of the new games of a generation,
     before the network learned from them.
     """
-    with user_errors():
-        from fukayomi.loop.report.status import read_status
+    from fukayomi.loop.report.status import read_status
 
-        found = read_status(folder)
+    found = read_status(folder)
     if as_json:
         typer.echo(json_text(found.as_dict()))
         return
@@ -58,10 +56,9 @@ def report(
     """
     if output is not None:
         check_target(output)
-    with user_errors():
-        from fukayomi.loop.report.page import write_report
+    from fukayomi.loop.report.page import write_report
 
-        written = write_report(folder, output)
+    written = write_report(folder, output)
     typer.echo(printable(f"written: {written}"))
 
 

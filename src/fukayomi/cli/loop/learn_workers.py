@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fukayomi.cli.common.errors import user_errors
 from fukayomi.cli.common.text import printable
+from fukayomi.errors import InvalidValueError
 from fukayomi.tabular import counted
 
 if TYPE_CHECKING:
@@ -32,16 +32,15 @@ def exclude(folder: Folder, whom: Whom, reason: Reason = "") -> None:
 
     The games stay where they are; `learn admit` takes them back. A run that is under way obeys from its next step on.
     """
-    with user_errors():
-        manifest = _manifest(folder)
-        if _is_chunk(whom):
-            manifest.exclude_chunk(whom, reason)
-        else:
-            manifest.exclude(whom, reason)
-            workers = sorted({chunk.worker for chunk in manifest.accepted.values()})
-            if whom not in workers:
-                known = f"; workers: {', '.join(workers)}" if workers else ""
-                typer.echo(printable(f"{whom} has delivered nothing so far{known}"), err=True)
+    manifest = _manifest(folder)
+    if _is_chunk(whom):
+        manifest.exclude_chunk(whom, reason)
+    else:
+        manifest.exclude(whom, reason)
+        workers = sorted({chunk.worker for chunk in manifest.accepted.values()})
+        if whom not in workers:
+            known = f"; workers: {', '.join(workers)}" if workers else ""
+            typer.echo(printable(f"{whom} has delivered nothing so far{known}"), err=True)
     typer.echo(printable(f"excluded: {whom}; {_left(manifest)}"))
 
 
@@ -52,12 +51,11 @@ def admit(folder: Folder, whom: Whom, reason: Reason = "") -> None:
     fukayomi learn admit run host-2
     fukayomi learn admit run games/local-000012.hcpe3
     """
-    with user_errors():
-        manifest = _manifest(folder)
-        excluded = manifest.excluded_chunks if _is_chunk(whom) else manifest.excluded
-        if whom not in excluded:
-            raise ValueError(f"{whom} is not excluded; excluded: {', '.join(excluded) or 'nothing'}")
-        (manifest.admit_chunk if _is_chunk(whom) else manifest.admit)(whom, reason)
+    manifest = _manifest(folder)
+    excluded = manifest.excluded_chunks if _is_chunk(whom) else manifest.excluded
+    if whom not in excluded:
+        raise InvalidValueError(f"{whom} is not excluded; excluded: {', '.join(excluded) or 'nothing'}")
+    (manifest.admit_chunk if _is_chunk(whom) else manifest.admit)(whom, reason)
     typer.echo(printable(f"admitted: {whom}; {_left(manifest)}"))
 
 

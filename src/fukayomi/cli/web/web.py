@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 
 import typer
 
-from fukayomi.cli.common.errors import exit_at_sigterm, user_errors
+from fukayomi.cli.common.errors import exit_at_sigterm
 from fukayomi.cli.common.options import Model
 from fukayomi.cli.common.text import json_text
 
@@ -86,34 +86,33 @@ def web(
     It needs the extra web: pip install '.\\[web]' in a checkout of fukayomi
     """
     exit_at_sigterm()
-    with user_errors():
-        from fukayomi.web.server import WebServer
-        from fukayomi.web.settings import WebSettings, new_token
+    from fukayomi.web.server import WebServer
+    from fukayomi.web.settings import WebSettings, new_token
 
-        options = _options(engine)
-        started = WebServer(
-            WebSettings(
-                files=tuple(files or ()),
-                model=engine.model,
-                options=options,
-                memory_mb=engine.memory_mb,
-                evaluator=f"<{engine.evaluator}>" if engine.evaluator else "",
-                host=server.host,
-                port=server.port,
-                allowed_hosts=tuple(server.allow_host or ()),
-                token=None if server.no_token else new_token(),
-            )
+    options = _options(engine)
+    started = WebServer(
+        WebSettings(
+            files=tuple(files or ()),
+            model=engine.model,
+            options=options,
+            memory_mb=engine.memory_mb,
+            evaluator=f"<{engine.evaluator}>" if engine.evaluator else "",
+            host=server.host,
+            port=server.port,
+            allowed_hosts=tuple(server.allow_host or ()),
+            token=None if server.no_token else new_token(),
         )
-        if server.as_json:
-            typer.echo(json_text({"address": started.address, "port": started.port}))
-        else:
-            typer.echo(started.address)
-        if not server.no_browser:
-            _open_browser(started.address)
-        try:
-            started.run()
-        except KeyboardInterrupt:  # how it is meant to end
-            typer.echo("Stopped.", err=True)
+    )
+    if server.as_json:
+        typer.echo(json_text({"address": started.address, "port": started.port}))
+    else:
+        typer.echo(started.address)
+    if not server.no_browser:
+        _open_browser(started.address)
+    try:
+        started.run()
+    except KeyboardInterrupt:  # how it is meant to end
+        typer.echo("Stopped.", err=True)
 
 
 def _options(engine: EngineOptions) -> tuple[tuple[str, str], ...]:

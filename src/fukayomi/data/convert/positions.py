@@ -25,6 +25,7 @@ from fukayomi.data.records.columns import NO_SCORE
 from fukayomi.data.records.copies import SeenGames
 from fukayomi.data.records.reading import Drop, Dropped, iter_records
 from fukayomi.data.records.sources import find_files, iter_sources
+from fukayomi.errors import InvalidValueError
 from fukayomi.listener import SILENT, Listener, counter
 from fukayomi.shogi.record import Record, Result
 
@@ -113,7 +114,7 @@ class Summary:
             self.problems.append(dropped)
 
 
-class NoPositionsError(ValueError):
+class NoPositionsError(InvalidValueError):
     """No position is left to write.
 
     Attributes:

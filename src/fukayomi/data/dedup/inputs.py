@@ -15,6 +15,7 @@ from fukayomi.data.formats.hcpe import HCPE, RESULT_BITS, check_hcpe, read_hcpe
 from fukayomi.data.formats.hcpe3 import read_hcpe3
 from fukayomi.data.formats.table import UnknownDataError, detect_data, refusal
 from fukayomi.data.jobs.buckets import flat_bytes
+from fukayomi.errors import InvalidValueError
 
 SEARCHED = np.dtype([*HCPE.descr, ("candidates", "<u2")])
 """A searched position: an hcpe record and the number of its candidates."""
@@ -36,7 +37,7 @@ class Chunk:
     """Where the next chunk begins; an argument of `iter_chunks`."""
 
 
-class InputError(ValueError):
+class InputError(InvalidValueError):
     """An input has a format that cannot be deduplicated."""
 
 

@@ -39,6 +39,7 @@ from fukayomi.data.formats.format import START, Advance, Format, Part, Place, ig
 from fukayomi.data.formats.hcpe import HCPE, LAST_MOVE
 from fukayomi.data.formats.kinds import DataFormat, Weighing
 from fukayomi.data.formats.rows import DataFileError
+from fukayomi.errors import InvalidValueError
 from fukayomi.shogi.record import Result
 from fukayomi.tabular import counted
 
@@ -152,10 +153,12 @@ class Averages:
             ValueError: The temperature is negative, or the moves include those of other positions.
         """
         if temperature < 0:
-            raise ValueError(f"the temperature must be 0 or more, not {temperature}")
+            raise InvalidValueError(f"the temperature must be 0 or more, not {temperature}")
         counts = self.positions["moves"].astype(np.int64)
         if counts.sum() != len(self.moves):
-            raise ValueError("the moves include those of other positions; use `part` or `take` to select positions")
+            raise InvalidValueError(
+                "the moves include those of other positions; use `part` or `take` to select positions"
+            )
         if len(counts) == 0:
             return np.zeros(0)
         starts = self.positions["first_move"].astype(np.int64)

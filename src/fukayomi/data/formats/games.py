@@ -25,6 +25,7 @@ from fukayomi.data.records.columns import NO_SCORE, RecordColumns
 from fukayomi.data.records.copies import SeenGames
 from fukayomi.data.records.reading import Drop, Dropped, scan_source
 from fukayomi.data.records.sources import iter_sources
+from fukayomi.errors import InvalidValueError
 from fukayomi.shogi import BLACK, Color, Move, Position, Repetition, ShogiError
 from fukayomi.shogi.formats import csa_moves, detect_format
 from fukayomi.shogi.record import Record, RecordedMove, RecordError, Result, Termination, result_of, winner_is
@@ -307,12 +308,12 @@ def read_visits(text: str, position: Position) -> tuple[float | None, list[tuple
     if fields[0].startswith(_VALUE):
         value = float(fields.pop(0).removeprefix(_VALUE))
         if not 0 <= value <= 1:
-            raise ValueError(f"the value {value} is not between 0 and 1")
+            raise InvalidValueError(f"the value {value} is not between 0 and 1")
     if fields and fields[0].startswith(_RAW_VALUE):
         del fields[0]
     rest = ",".join(fields[1:])
     if not fields or (len(fields) > 1 and rest.count(",") % 2 == 0):
-        raise ValueError("not a number and then pairs of a move and its visits")
+        raise InvalidValueError("not a number and then pairs of a move and its visits")
     candidates = _native.read_csa_visits(rest, position)
     most = max((visits for _, visits in candidates), default=0)
     if most > MOST_VISITS:

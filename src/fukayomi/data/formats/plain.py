@@ -23,6 +23,7 @@ from fukayomi.data.formats.format import START, Advance, Format, Part, Place, ig
 from fukayomi.data.formats.kinds import DataFormat
 from fukayomi.data.formats.psv import PSV, hcpe_to_psv, psv_move, psv_record
 from fukayomi.data.formats.rows import DataFileError
+from fukayomi.errors import InvalidValueError
 from fukayomi.shogi import ShogiError
 
 FIELDS = ("sfen", "move", "score", "ply", "result")
@@ -94,16 +95,16 @@ FORMAT = PlainFormat(
 def _add_field(fields: dict[str, str], text: str) -> None:
     name, _, value = text.partition(" ")
     if name not in FIELDS:
-        raise ValueError(f"{text[:80]!r} is not a field ({', '.join(FIELDS)}), nor the `e` after a row")
+        raise InvalidValueError(f"{text[:80]!r} is not a field ({', '.join(FIELDS)}), nor the `e` after a row")
     if name in fields:
-        raise ValueError(f"a second {name!r} in a row; rows must be separated by `e`")
+        raise InvalidValueError(f"a second {name!r} in a row; rows must be separated by `e`")
     fields[name] = value.strip()
 
 
 def _row(fields: dict[str, str]) -> NDArray[np.void]:
     missing = [name for name in FIELDS if name not in fields]
     if missing:
-        raise ValueError(f"the row has no {', '.join(missing)}")
+        raise InvalidValueError(f"the row has no {', '.join(missing)}")
     numbers = {name: _number(name, fields[name]) for name in ("score", "ply", "result")}
     move = None if fields["move"] == _NO_MOVE else fields["move"]
     return psv_record(fields["sfen"], move, numbers["score"], numbers["ply"], numbers["result"])
@@ -112,7 +113,7 @@ def _row(fields: dict[str, str]) -> NDArray[np.void]:
 def _number(name: str, text: str) -> int:
     digits = text[1:] if text[:1] in ("-", "+") else text
     if not (digits.isascii() and digits.isdigit() and len(digits) < 10):
-        raise ValueError(f"{name} {text[:80]!r} is not a whole number")
+        raise InvalidValueError(f"{name} {text[:80]!r} is not a whole number")
     return int(text)
 
 

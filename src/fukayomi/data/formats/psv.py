@@ -22,6 +22,7 @@ from fukayomi.data.formats.hcp import white_to_move
 from fukayomi.data.formats.hcpe import HCPE, RESULT_BITS, Rows
 from fukayomi.data.formats.kinds import DataFormat
 from fukayomi.data.formats.rows import DataFileError
+from fukayomi.errors import InvalidValueError
 from fukayomi.shogi import Move, Position, ShogiError
 
 PSV = np.dtype(
@@ -65,7 +66,7 @@ def psv_record(sfen: str, move: str | None, score_cp: int, ply: int, result: int
         ("score", score_cp, -32768, 32767), ("ply", ply, 0, 65535), ("result", result, -1, 1),
     ):  # fmt: skip
         if not low <= number <= high:
-            raise ValueError(f"{name} {number} is not within {low} to {high}")
+            raise InvalidValueError(f"{name} {number} is not within {low} to {high}")
     record = np.zeros(1, PSV)
     record["sfen"][0] = np.frombuffer(_native.encode_psfen(position), np.uint8)
     record["score"] = score_cp

@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fukayomi.errors import InvalidValueError
 from fukayomi.tabular import counted
 
 
-class DataFileError(ValueError):
+class DataFileError(InvalidValueError):
     """A file of training data is damaged or of the wrong kind; the message names file, record and offset."""
 
     __module__ = "fukayomi.data"

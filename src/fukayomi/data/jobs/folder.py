@@ -5,10 +5,11 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from fukayomi.errors import InvalidValueError
 from fukayomi.files.lock import FolderLock
 
 
-class JobError(ValueError):
+class JobError(InvalidValueError):
     """A job cannot go on. The message says why and what to do."""
 
 

@@ -23,6 +23,7 @@ from typing import IO
 
 from fukayomi.data.records.text import MEMBER_LIMIT, Source, read_source, too_large
 from fukayomi.data.records.xz import XzStream
+from fukayomi.errors import InvalidValueError
 from fukayomi.files.inputs import InputFileError, open_input, require_file
 
 _ZIP_MAGIC = b"PK\x03\x04"
@@ -47,7 +48,7 @@ _LARGEST_OFFSET = (1 << 63) - 1
 _HEAD = 1 << 16  # bytes; most records are smaller
 
 
-class SourceError(ValueError):
+class SourceError(InvalidValueError):
     """An input cannot be read at all: it is missing, or a damaged archive."""
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from fukayomi._native import MAX_MOVES, JointInput
 from fukayomi.engine.evaluators.protocol import Evaluator, Slot
+from fukayomi.errors import InvalidValueError
 
 LEAST_PROBABILITY = 1e-30
 """Keeps the logarithm of a probability finite."""
@@ -40,11 +41,11 @@ class EnsembleEvaluator:
         self._evaluators = tuple(evaluators)
         given = [1.0] * len(self._evaluators) if weights is None else list(weights)
         if not self._evaluators:
-            raise ValueError("an ensemble needs at least one evaluator")
+            raise InvalidValueError("an ensemble needs at least one evaluator")
         if len(given) != len(self._evaluators):
-            raise ValueError(f"{len(self._evaluators)} evaluators need as many weights, not {len(given)}")
+            raise InvalidValueError(f"{len(self._evaluators)} evaluators need as many weights, not {len(given)}")
         if not all(math.isfinite(weight) and weight > 0 for weight in given):
-            raise ValueError(f"weights must be above 0: {', '.join(f'{weight:g}' for weight in given)}")
+            raise InvalidValueError(f"weights must be above 0: {', '.join(f'{weight:g}' for weight in given)}")
         self._weights = [weight / sum(given) for weight in given]
         self.batch_size = min(evaluator.batch_size for evaluator in self._evaluators)
         self.slots = max(evaluator.slots for evaluator in self._evaluators)

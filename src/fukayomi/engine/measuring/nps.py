@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from fukayomi.engine.engine import Engine
 from fukayomi.engine.network import Network
+from fukayomi.errors import InvalidValueError
 from fukayomi.listener import SILENT, Listener
 from fukayomi.shogi import InvalidSfenError, Position
 from fukayomi.shogi.record import Record
@@ -214,9 +215,9 @@ def compare_nps(
         EngineError: An engine failed.
     """
     if not subjects or not positions or repeats < 1:
-        raise ValueError("a comparison needs a network or an engine, a position and a repeat")
+        raise InvalidValueError("a comparison needs a network or an engine, a position and a repeat")
     if len({subject.name for subject in subjects}) < len(subjects):
-        raise ValueError("two of the networks and engines have the same name")
+        raise InvalidValueError("two of the networks and engines have the same name")
     time_ms = None if seconds is None else max(1, round(1000 * seconds))
     values: dict[tuple[str, str], list[float]] = {}
     total, done, early = repeats * len(positions) * len(subjects), 0, 0
@@ -233,7 +234,7 @@ def compare_nps(
                     values.setdefault((subject.name, counted), []).append(count / max(elapsed, 1e-9))
     for subject in subjects:
         if not any(name == subject.name for name, _ in values):
-            raise ValueError(f"{subject.name}: no search lasted long enough, or reported its nodes")
+            raise InvalidValueError(f"{subject.name}: no search lasted long enough, or reported its nodes")
     order = [subject.name for subject in subjects]
     rates = [Rate(name, counted, tuple(found)) for (name, counted), found in values.items()]
     return NpsComparison(tuple(sorted(rates, key=lambda rate: order.index(rate.name))), len(positions), repeats, early)

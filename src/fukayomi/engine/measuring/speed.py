@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from fukayomi.engine.engine import Engine
 from fukayomi.engine.evaluators.timing import filled_slot, run_batches
 from fukayomi.engine.network import Network
+from fukayomi.errors import InvalidValueError
 from fukayomi.listener import SILENT, Listener
 from fukayomi.shogi import Position
 from fukayomi.tabular import Tabular
@@ -90,7 +91,7 @@ def measure_speed(
         ValueError: There is no position, or one is mated.
     """
     if not positions or any(position.is_mated() for position in positions.values()):
-        raise ValueError("only positions with a legal move can be searched")
+        raise InvalidValueError("only positions with a legal move can be searched")
     total = 1 + len(positions)
     listener.progress("measuring", 0, total)
     evaluations_per_s = _evaluations_per_s(network.evaluator, tuple(positions.values()), seconds)

@@ -25,6 +25,7 @@ from fukayomi.engine.analysis.game_analysis import (
     SideSummary,
 )
 from fukayomi.engine.report.words import printable
+from fukayomi.errors import InvalidValueError
 from fukayomi.files.inputs import InputFileError, read_input
 from fukayomi.settings.problems import first_problem
 from fukayomi.shogi import BLACK, WHITE, Color, Move, Position
@@ -37,7 +38,7 @@ LARGEST = 64 << 20
 """Bytes of the largest document that is read."""
 
 
-class AnalysisFileError(ValueError):
+class AnalysisFileError(InvalidValueError):
     """A document is not an analysis, or is damaged."""
 
     __module__ = "fukayomi.engine"
@@ -298,18 +299,18 @@ def analysis_from_document(document: Mapping[str, Any]) -> GameAnalysis:
 
 def _restore(found: _Document) -> GameAnalysis:
     if found.engine != printable(found.engine):
-        raise ValueError("engine has characters that cannot be printed")
+        raise InvalidValueError("engine has characters that cannot be printed")
     record = _restore_record(found.record)
     positions = _restore_positions(found.positions, record)
     if [judged.ply for judged in found.moves] != [ply for ply in positions if ply - 1 in positions]:
-        raise ValueError("moves are not those between the positions")
+        raise InvalidValueError("moves are not those between the positions")
     names = japanese_moves(record.initial_sfen, record.usi_moves())
     moves: list[MoveAnalysis] = []
     for judged in found.moves:
         before, after = positions[judged.ply - 1], positions[judged.ply]
         usi = record.moves[before.ply].move.usi()
         if not before.lines:
-            raise ValueError(f"the position before ply {judged.ply} has no lines")
+            raise InvalidValueError(f"the position before ply {judged.ply} has no lines")
         moves.append(
             MoveAnalysis(
                 ply=judged.ply,
@@ -331,7 +332,7 @@ def _restore_record(found: _Record) -> Record:
     position = Position.from_sfen(found.initial_sfen)
     results = {result.name.lower(): result for result in Result}
     if found.result not in results:
-        raise ValueError(f"{found.result!r} is not a result")
+        raise InvalidValueError(f"{found.result!r} is not a result")
     values: dict[str, Any] = dict(found)
     values["termination"] = Termination(found.termination)
     values["result"] = results[found.result]
@@ -347,7 +348,7 @@ def _restore_variations(found: list[_Variation], record: Record, position: Posit
     record.variations = [Variation(line.ply, [], line.comment, line.parent, line.bookmark) for line in found]
     for line, variation in zip(found, record.variations, strict=True):
         if line.parent is None and line.ply > len(record) + 1:
-            raise ValueError(f"a variation at ply {line.ply}, after the end of the game")
+            raise InvalidValueError(f"a variation at ply {line.ply}, after the end of the game")
         variation.moves = [RecordedMove(Move.from_usi(played.move)) for played in line.moves]
     depth = len(record.moves)
     for index, variation in record.variation_order():
@@ -368,7 +369,7 @@ def _restore_positions(found: list[_Position], record: Record) -> dict[int, Posi
     """The analysed positions by ply."""
     wanted = {each.ply: each for each in found}
     if list(wanted) != sorted(wanted) or len(wanted) != len(found) or max(wanted, default=0) > len(record):
-        raise ValueError("positions are not in order, or not of this game")
+        raise InvalidValueError("positions are not in order, or not of this game")
     position = Position.from_sfen(record.initial_sfen)
     previous: tuple[str, str] | None = None
     restored: dict[int, PositionAnalysis] = {}

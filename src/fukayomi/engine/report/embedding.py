@@ -13,6 +13,7 @@ from pydantic_core import from_json
 
 from fukayomi.engine.analysis.game_analysis import GameAnalysis
 from fukayomi.engine.report.document import LARGEST, AnalysisFileError, document_text
+from fukayomi.errors import InvalidValueError
 
 ELEMENT = re.compile(rb'<script type="application/zlib" id="analysis">([A-Za-z0-9+/=]*)</script>')
 """As in ``page.html``. A browser does not run what has this type."""
@@ -44,7 +45,7 @@ def extract_document(page: bytes, largest: int = LARGEST) -> dict[str, Any]:
         if len(data) > largest:
             raise AnalysisFileError(f"the analysis in the page is larger than {largest >> 20} MiB")
         if not unpacking.eof:
-            raise ValueError("it ends too early")
+            raise InvalidValueError("it ends too early")
         document = from_json(data, allow_inf_nan=False)
     except AnalysisFileError:
         raise

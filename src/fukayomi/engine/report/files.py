@@ -9,6 +9,7 @@ from fukayomi.engine.report.annotation import annotated, annotated_csa
 from fukayomi.engine.report.document import DOCUMENT, document_text, read_analysis
 from fukayomi.engine.report.graph import graph_png, graph_svg
 from fukayomi.engine.report.page import analysis_page
+from fukayomi.errors import InvalidValueError
 from fukayomi.files.atomic import replace_file
 from fukayomi.shogi.formats import write_csa, write_kif
 from fukayomi.shogi.record import Record
@@ -23,7 +24,7 @@ SAVE_SECONDS = 2.0
 """Time between two saves of an analysis that goes on."""
 
 
-class ReportFolderError(ValueError):
+class ReportFolderError(InvalidValueError):
     """A folder holds something else than the analysis that is to be written."""
 
 

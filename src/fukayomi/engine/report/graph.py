@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from fukayomi.engine.analysis.game_analysis import GameAnalysis, Mistake, MoveAnalysis
 from fukayomi.engine.report.words import Language
+from fukayomi.errors import InvalidValueError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -166,7 +167,7 @@ def _style(language: Language) -> Any:
         return STYLE
     font = japanese_font()
     if font is None:
-        raise ValueError(
+        raise InvalidValueError(
             "the graph's Japanese labels need a Japanese font; install one, for example Noto Sans CJK JP, or use "
             "language='en'"
         )

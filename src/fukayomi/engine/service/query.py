@@ -8,6 +8,7 @@ from fukayomi._native import MATE_CP, MAX_MOVES, MOST_PLIES
 from fukayomi.engine.analysis.game_analysis import Score
 from fukayomi.engine.search import has_score
 from fukayomi.engine.settings import ANALYSIS_CANDIDATES, ANALYSIS_NODES
+from fukayomi.errors import InvalidValueError
 from fukayomi.shogi import BLACK, START_SFEN, Color, Move, Position, ShogiError
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ _NAME_SHOWN = 40
 """Characters of an unknown field that a message shows."""
 
 
-class QueryError(ValueError):
+class QueryError(InvalidValueError):
     """A query that cannot be answered; the message begins with the name of the field."""
 
 

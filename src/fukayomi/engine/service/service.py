@@ -15,6 +15,7 @@ from fukayomi.engine.control import Control, Limits
 from fukayomi.engine.network import Network
 from fukayomi.engine.search import Progress, Searcher, SearchResult
 from fukayomi.engine.service.query import AnalysisQuery, QueryError, TurnAnswer
+from fukayomi.errors import InvalidValueError
 from fukayomi.shogi import Position
 
 MOST_WAITING = 100_000
@@ -106,9 +107,9 @@ class AnalysisService:
         self._declaration_rule = network.settings.declaration_rule()
         self._free_mb = network.settings.hash_mb if memory_mb is None else memory_mb
         if self._free_mb < LEAST_MEMORY_MB:
-            raise ValueError(f"memory_mb must be {LEAST_MEMORY_MB} or more")
+            raise InvalidValueError(f"memory_mb must be {LEAST_MEMORY_MB} or more")
         if at_once is not None and at_once < 1:
-            raise ValueError("at_once must be 1 or more")
+            raise InvalidValueError("at_once must be 1 or more")
         self.at_once = min(at_once or network.pool.searches_at_once, self._free_mb // LEAST_MEMORY_MB)
         """Most positions that are searched at once."""
         self._share_mb = self._free_mb // self.at_once

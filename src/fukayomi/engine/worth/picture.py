@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from fukayomi.engine.worth.worth import PieceWorth, PositionWorth, View
+from fukayomi.errors import InvalidValueError
 from fukayomi.shogi import BLACK, WHITE, Color
 from fukayomi.shogi.svg import HEIGHT, WIDTH, Svg, Tint, board_svg, number_strokes
 
@@ -39,7 +40,7 @@ def worth_svg(
         ValueError: There is no position.
     """
     if not worths:
-        raise ValueError("a picture needs a position")
+        raise InvalidValueError("a picture needs a position")
     scale = largest(worths, view)
     boards = [
         _placed(board_svg(worth.position, tints=tints(worth, view, scale, numbers), flip=flip, size=None), index)

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from fukayomi.errors import InvalidValueError
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -83,7 +85,7 @@ class _Painter:
         elif tag == "path":
             self._path(element, matrix, element.get("d", ""))
         else:
-            raise ValueError(f"cannot draw <{tag}>")
+            raise InvalidValueError(f"cannot draw <{tag}>")
 
     def _path(self, element: ET.Element, matrix: Matrix, data: str) -> None:
         from matplotlib.patches import PathPatch
@@ -142,7 +144,7 @@ def _transform(text: str) -> Matrix:
             angle = np.deg2rad(values[0])
             step[:2, :2] = [[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]]
         else:
-            raise ValueError(f"cannot draw a {name}")
+            raise InvalidValueError(f"cannot draw a {name}")
         matrix = matrix @ step
     return matrix
 
@@ -198,7 +200,7 @@ def _commands(data: str) -> Iterator[tuple[str, list[float]]]:
     for letter, arguments in re.findall(r"([a-df-zA-DF-Z])([^a-df-zA-DF-Z]*)", data):
         count = _COMMANDS.get(letter.upper())
         if count is None:
-            raise ValueError(f"cannot draw the command {letter} of a path")
+            raise InvalidValueError(f"cannot draw the command {letter} of a path")
         values = _numbers(arguments)
         if not count:
             yield letter, []

@@ -19,6 +19,7 @@ from typing import Any, Final, Literal
 from fukayomi._native import centipawns
 from fukayomi.engine.network import Network
 from fukayomi.engine.worth.pieces import PlacedPiece, pieces_of, without
+from fukayomi.errors import InvalidValueError
 from fukayomi.shogi import BLACK, Color, Move, PieceType, Position
 from fukayomi.tabular import Tabular
 
@@ -252,15 +253,15 @@ def _chosen(pieces: Sequence[PlacedPiece], places: Iterable[str]) -> list[Placed
     chosen: list[PlacedPiece] = []
     for place in places:
         if place not in by_place:
-            raise ValueError(
+            raise InvalidValueError(
                 f"no piece at {place!r}: name a square with a piece that is no king (4h), or a piece in hand (P* is "
                 "Black's, p* White's)"
             )
         if by_place[place] in chosen:
-            raise ValueError(f"{place} is named twice")
+            raise InvalidValueError(f"{place} is named twice")
         chosen.append(by_place[place])
     if len(chosen) > MOST_TOGETHER:
-        raise ValueError(f"{len(chosen)} pieces have {2 ** len(chosen)} combinations: at most {MOST_TOGETHER}")
+        raise InvalidValueError(f"{len(chosen)} pieces have {2 ** len(chosen)} combinations: at most {MOST_TOGETHER}")
     return chosen
 
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from fukayomi.engine.report.graph import default_language, japanese_font
 from fukayomi.engine.report.words import Language
+from fukayomi.errors import InvalidValueError
 from fukayomi.files.atomic import replace_file
 from fukayomi.learning.curves.series import Curve
 
@@ -114,7 +115,7 @@ def write(
     """Write the picture, or a page with it in both themes; arguments as in `Runs.plot`."""
     kind = path.suffix.lower()
     if kind not in (".svg", ".png", ".html"):
-        raise ValueError(f"{path}: expected a file name that ends in .svg, .png or .html")
+        raise InvalidValueError(f"{path}: expected a file name that ends in .svg, .png or .html")
     language = language or default_language()
     if kind != ".html":
         replace_file(path, picture(figure, kind[1:], theme, language))
@@ -129,7 +130,7 @@ def write(
 def picture(figure: "Figure", kind: str, theme: Theme, language: Language) -> bytes:
     """The picture as "svg" or "png"; the same curves give the same bytes."""
     if kind == "png" and language == "ja" and japanese_font() is None:
-        raise ValueError(
+        raise InvalidValueError(
             "Japanese labels in .png need a Japanese font; install one, for example Noto Sans CJK JP, write .svg or "
             ".html, or use English"
         )

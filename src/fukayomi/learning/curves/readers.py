@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, cast
 
+from fukayomi.errors import InvalidValueError
 from fukayomi.files.inputs import problem_of
 from fukayomi.learning.curves.series import KINDS, MEASURES, SECONDS, CurveLog
 from fukayomi.learning.listeners.json_lines import DAMAGE, LOG_NAME, TIMES_NAME
@@ -35,7 +36,7 @@ _MEASURE_WORDS = {frozenset(name.split("_")): name for name in MEASURES} | {
 """Names that other programs, such as dlshogi, have for the measures; the order of words does not matter."""
 
 
-class CurveError(ValueError):
+class CurveError(InvalidValueError):
     """A path has no curves, or a file of curves is damaged."""
 
     __module__ = "fukayomi.learning"

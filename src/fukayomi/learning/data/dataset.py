@@ -17,6 +17,7 @@ from fukayomi.data.formats.kinds import DataFormat
 from fukayomi.data.formats.psv import PSV
 from fukayomi.data.formats.rows import DataFileError
 from fukayomi.data.formats.table import UnknownDataError, detect_data, refusal
+from fukayomi.errors import InvalidValueError
 from fukayomi.files.inputs import problem_of
 from fukayomi.learning.data.batch import Batch, HeadArrays
 from fukayomi.learning.data.batches import Part, epoch_order, prefetch
@@ -119,16 +120,16 @@ class Dataset:
             ValueError: There are no paths, or a setting is out of range.
         """
         if not paths:
-            raise ValueError("a dataset needs at least one file")
+            raise InvalidValueError("a dataset needs at least one file")
         if not temperature >= 0:
-            raise ValueError(f"temperature must be 0 or more, not {temperature}")
+            raise InvalidValueError(f"temperature must be 0 or more, not {temperature}")
         if eval_scale is not None and not 0 < eval_scale < float("inf"):
-            raise ValueError(f"eval_scale must be positive, not {eval_scale}")
+            raise InvalidValueError(f"eval_scale must be positive, not {eval_scale}")
         if not 0 <= n_step <= MOST_N_STEP:
-            raise ValueError(f"n_step must be 0 to {MOST_N_STEP}, not {n_step}")
+            raise InvalidValueError(f"n_step must be 0 to {MOST_N_STEP}, not {n_step}")
         weights = [1.0] * len(paths) if weights is None else list(weights)
         if len(weights) != len(paths) or not all(0 < weight < float("inf") for weight in weights):
-            raise ValueError(f"each of the {counted(len(paths), 'file')} needs a positive weight, not {weights}")
+            raise InvalidValueError(f"each of the {counted(len(paths), 'file')} needs a positive weight, not {weights}")
         # Plain numbers, for checkpoints cannot hold NumPy's.
         temperature, eval_scale = float(temperature), None if eval_scale is None else float(eval_scale)
         n_step = operator.index(n_step)
@@ -161,7 +162,7 @@ class Dataset:
         limit = max(MOST_VISITS, MOST_REPEATS * len(self))
         if sum(visits) > limit:
             path, weight = files[visits.index(max(visits))]
-            raise ValueError(
+            raise InvalidValueError(
                 f"{path}*{weight:g}: an epoch would visit {sum(visits):.3g} positions; with weights it may visit at "
                 f"most {limit:,}: give a smaller weight"
             )
@@ -357,7 +358,7 @@ class Dataset:
             DataFileError: A record is damaged.
         """
         if size < 1:
-            raise ValueError(f"a batch has at least 1 position, not {size}")
+            raise InvalidValueError(f"a batch has at least 1 position, not {size}")
         order = self.epoch_order(seed, epoch) if shuffle else np.arange(len(self))
         end = len(order) - len(order) % size if drop_last else len(order)
         return prefetch(self.arrays(order[first : first + size]) for first in range(0, end, size))

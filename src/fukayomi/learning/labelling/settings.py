@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar, Self
 from pydantic import Field, model_validator
 
 from fukayomi._native import EVAL_SCALE
+from fukayomi.errors import InvalidValueError
 from fukayomi.settings import Settings
 
 MULTIPV = 4
@@ -16,7 +17,7 @@ WORKERS = 1
 """USI engines at once."""
 
 
-class LabelError(ValueError):
+class LabelError(InvalidValueError):
     """Positions cannot be labelled: bad settings, or an engine that does not work."""
 
     __module__ = "fukayomi.learning"
@@ -66,7 +67,7 @@ class LabelSettings(Settings):
     @model_validator(mode="after")
     def _has_a_limit(self) -> Self:
         if self.nodes is None and self.time_ms is None and self.byoyomi_ms is None:
-            raise ValueError("a search needs a limit: nodes, time or byoyomi")
+            raise InvalidValueError("a search needs a limit: nodes, time or byoyomi")
         if self.byoyomi_ms is not None and (self.nodes is not None or self.time_ms is not None):
-            raise ValueError("byoyomi is a limit of its own: give neither nodes nor time beside it")
+            raise InvalidValueError("byoyomi is a limit of its own: give neither nodes nor time beside it")
         return self

@@ -5,6 +5,7 @@
 import math
 from typing import TYPE_CHECKING
 
+from fukayomi.errors import InvalidValueError
 from fukayomi.learning.listeners.listener import RunStart, TrainingListener, TrainingStep
 from fukayomi.learning.settings import LOG_INTERVAL
 
@@ -35,7 +36,7 @@ class TensorBoardListener(TrainingListener):
         try:
             self._writer = SummaryWriter(str(run.out), purge_step=run.step)
         except UnicodeEncodeError as error:
-            raise ValueError(
+            raise InvalidValueError(
                 f"{run.out}: the name is not UTF-8, and TensorBoard cannot write there: rename it"
             ) from error
 

@@ -6,10 +6,11 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from fukayomi._native import MAX_MOVES, RootRule
+from fukayomi.errors import InvalidValueError
 from fukayomi.settings import Settings
 
 
-class ReanalysisError(ValueError):
+class ReanalysisError(InvalidValueError):
     """Positions cannot be reanalysed: bad settings, or nothing to do."""
 
     __module__ = "fukayomi.learning"

@@ -23,6 +23,7 @@ from typing import Annotated, Any, ClassVar, Self, cast
 from pydantic import BeforeValidator, PlainValidator, field_serializer, model_validator
 
 from fukayomi.engine.settings import is_network_name
+from fukayomi.errors import InvalidValueError
 from fukayomi.learning.data.dataset import Dataset
 from fukayomi.learning.settings import (
     PRESET_TARGETS,
@@ -55,14 +56,14 @@ def _network(table: Any) -> AnyConfig:
     if not isinstance(table, Mapping):
         if isinstance(table, NetworkConfig | SparseConfig):
             return table
-        raise ValueError("this is a table: [network]")
+        raise InvalidValueError("this is a table: [network]")
     given = dict(cast("Mapping[str, Any]", table))
     family = given.pop("family", "residual")
     if family not in FAMILIES:
-        raise ValueError(f"family {family!r} is not one of {', '.join(FAMILIES)}")
+        raise InvalidValueError(f"family {family!r} is not one of {', '.join(FAMILIES)}")
     known = [field.name for field in fields(FAMILIES[family])]
     if odd := [name for name in given if name not in known]:
-        raise ValueError(f"{odd[0]}: {unknown(odd[0], known)}")
+        raise InvalidValueError(f"{odd[0]}: {unknown(odd[0], known)}")
     if isinstance(heads := given.get("heads"), list):
         given["heads"] = tuple(cast("list[Any]", heads))
     return FAMILIES[family](**given)
@@ -131,7 +132,7 @@ class RunConfiguration(LearningSettings):
     @model_validator(mode="after")
     def _has_files(self) -> Self:
         if not self.train:
-            raise ValueError("no training files are given")
+            raise InvalidValueError("no training files are given")
         return self
 
     def open(self, files: Sequence[str], listener: Listener = SILENT, *, as_test: bool = False) -> Dataset:

@@ -25,6 +25,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Protocol, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
+from fukayomi.errors import FukayomiError
 from fukayomi.files.atomic import replace_file
 from fukayomi.listener import SILENT, Listener
 from fukayomi.loop.settings import FleetSettings, LoopError
@@ -36,7 +37,7 @@ LONGEST_DELAY_S = 60.0
 _Result = TypeVar("_Result")
 
 
-class StoreError(OSError):
+class StoreError(FukayomiError, OSError):
     """The store could not do what was asked. The message names it and says why; another attempt may succeed."""
 
 

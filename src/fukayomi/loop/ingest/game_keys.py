@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from fukayomi.errors import InvalidValueError
 from fukayomi.files.disk import raise_if_full
 
 KEYS = "games.keys"
@@ -30,7 +31,7 @@ class GameKeys:
         self._path.touch()
         size = self._path.stat().st_size
         if size < count * _KEY_BYTES:
-            raise ValueError(
+            raise InvalidValueError(
                 f"{self._path}: {size // _KEY_BYTES} keys for {count} games of the manifest; remove it to make it again"
             )
         os.truncate(self._path, count * _KEY_BYTES)

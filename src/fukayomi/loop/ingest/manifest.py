@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter, ValidationError
 
 from fukayomi.data.formats.rows import DataFileError
+from fukayomi.errors import InvalidValueError
 from fukayomi.files.disk import raise_if_full
 from fukayomi.files.lock import FolderLock
 from fukayomi.loop.ingest.statistics import ChunkStatistics
@@ -301,7 +302,7 @@ class Manifest:
         """
         self.refresh()
         if path not in {chunk.path for chunk in self.accepted.values()}:
-            raise ValueError(f"{path} is not an accepted chunk of {self.path}")
+            raise InvalidValueError(f"{path} is not an accepted chunk of {self.path}")
         self.append([_about(ExcludedChunkEntry, reason, path=path)])
 
     def admit_chunk(self, path: str, reason: str = "") -> None:
@@ -355,7 +356,7 @@ def _about(kind: type[_Opinion], reason: str, **whom: str) -> _Opinion:
     try:
         return kind.model_validate({**whom, "reason": reason})
     except ValidationError as error:
-        raise ValueError(first_problem(error)) from error
+        raise InvalidValueError(first_problem(error)) from error
 
 
 def _parse(line: bytes) -> Entry | str | None:

@@ -6,10 +6,11 @@ player's view.
 
 from typing import NamedTuple
 
+from fukayomi.errors import InvalidValueError
 from fukayomi.shogi.position import BLACK, Color, Move, PieceType, Position
 
 
-class MoveError(ValueError):
+class MoveError(InvalidValueError):
     """A move of a record that cannot be played; the message says why."""
 
     def __init__(self, reason: str, *, is_illegal: bool = True) -> None:

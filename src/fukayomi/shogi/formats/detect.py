@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from enum import StrEnum
 from itertools import islice
 
+from fukayomi.errors import InvalidValueError
 from fukayomi.shogi.formats.kif.board import is_row
 from fukayomi.shogi.formats.kif.header import without_mark
 from fukayomi.shogi.formats.kif.tokens import is_moves, is_western
@@ -69,8 +70,8 @@ def detect_format(text: str) -> Format:
     if may_be_csa and has_csa_comment:
         return Format.CSA
     if not text.strip():
-        raise ValueError("empty: it holds no game")
-    raise ValueError(f"neither CSA, KIF, KI2, JKF nor USI lines: it begins {text.strip()[:40]!r}")
+        raise InvalidValueError("empty: it holds no game")
+    raise InvalidValueError(f"neither CSA, KIF, KI2, JKF nor USI lines: it begins {text.strip()[:40]!r}")
 
 
 def _lines(text: str) -> Iterator[str]:

@@ -13,6 +13,8 @@ from collections.abc import Callable
 from itertools import zip_longest
 from typing import NamedTuple
 
+from fukayomi.errors import InvalidValueError
+
 _RETURNS = re.compile("(?<!\r)\r+\n")
 _KATAKANA_RUN = re.compile("[\uff61-\uff9f]+")
 _SHORTEST_KATAKANA = 3  # letters of a word; fewer are a sign of EUC-JP
@@ -118,10 +120,10 @@ def _refuse_other_data(text: str, data: bytes) -> None:
     control = len(_CONTROL.findall(text))
     if control > 1 and control * _MOST_CONTROL > len(text):
         where = f"zero byte at offset {data.index(0)}" if b"\0" in data else "control characters"
-        raise ValueError(f"not text: {where}")
+        raise InvalidValueError(f"not text: {where}")
     if text.count(_LOST) * _MOST_LOST > len(text):
         encodings = "UTF-8 nor UTF-16 nor Shift_JIS nor EUC-JP nor ISO-2022-JP"
-        raise ValueError(f"neither {encodings}: {data[:40]!r}...")
+        raise InvalidValueError(f"neither {encodings}: {data[:40]!r}...")
 
 
 def _decode_8_bits(data: bytes) -> str:

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+from fukayomi.errors import InvalidValueError
 from fukayomi.files.atomic import AtomicFile
 from fukayomi.shogi.formats.csa.writer import write_csa
 from fukayomi.shogi.formats.detect import Format
@@ -101,9 +102,9 @@ def write_record(record: Record, path: Path | str, *, encoding: str = "utf-8") -
     suffix = Path(path).suffix.lower()
     text_format = SUFFIXES.get(suffix.removeprefix("."))
     if text_format is None:
-        raise ValueError(f"{path}: the suffix is not one of {', '.join(f'.{known}' for known in SUFFIXES)}")
+        raise InvalidValueError(f"{path}: the suffix is not one of {', '.join(f'.{known}' for known in SUFFIXES)}")
     if encoding != "utf-8" and (text_format not in (Format.KIF, Format.KI2) or suffix in UTF_8_SUFFIXES):
-        raise ValueError(f"{path}: {suffix} is always UTF-8; only .kif and .ki2 may be {encoding}")
+        raise InvalidValueError(f"{path}: {suffix} is always UTF-8; only .kif and .ki2 may be {encoding}")
     data = encode_record(record, text_format, encoding)
     with AtomicFile(path) as file:
         file.write(data)

@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 from fukayomi.arena.game.choices import Declaration
 from fukayomi.arena.game.game_terms import KING_RULES
 from fukayomi.arena.game.time_control import TimeControl, TimeControlError
+from fukayomi.errors import InvalidValueError
 from fukayomi.shogi import START_SFEN, Position, ShogiError
 from fukayomi.web.answers import Question
 
@@ -19,7 +20,7 @@ MOST_PLIES = 512
 DAY_MS = 24 * 60 * 60 * 1000
 
 
-class PlayError(ValueError):
+class PlayError(InvalidValueError):
     """What is asked cannot be done now; the text says why."""
 
 
@@ -48,14 +49,14 @@ class PlayQuestion(Question):
     @model_validator(mode="after")
     def _is_whole(self) -> Self:
         if self.nodes is not None and self.time_ms is not None:
-            raise ValueError("nodes and time_ms exclude each other")
+            raise InvalidValueError("nodes and time_ms exclude each other")
         if self.nodes is None and self.time_ms is None and not self.has_clock:
-            raise ValueError("the engine needs nodes, time_ms or a clock")
+            raise InvalidValueError("the engine needs nodes, time_ms or a clock")
         if self.has_clock:
             try:
                 self.clock()
             except TimeControlError as error:
-                raise ValueError(str(error)) from error
+                raise InvalidValueError(str(error)) from error
         return self
 
     @property

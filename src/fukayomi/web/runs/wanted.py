@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass
 
+from fukayomi.errors import FukayomiError
 
-class UnknownRunError(LookupError):
+
+class UnknownRunError(FukayomiError, LookupError):
     """Nothing has this id, or it is of another kind."""
 
 

@@ -18,6 +18,7 @@ from onnx import NodeProto, numpy_helper
 
 from fukayomi._native import FEATURES1, FEATURES2, POLICY_LABELS
 from fukayomi.engine.evaluators.float_model import INPUTS, OUTPUTS
+from fukayomi.errors import InvalidValueError
 
 Floats = NDArray[np.float32]
 Activation = Literal["relu", "silu"]
@@ -37,7 +38,7 @@ DAMAGE = (AttributeError, LookupError, RecursionError, TypeError, ValueError)
 """What reading a graph raises where nodes have too few inputs, or tensors odd shapes."""
 
 
-class OtherNetworkError(ValueError):
+class OtherNetworkError(InvalidValueError):
     """The graph is not that of a residual network."""
 
 

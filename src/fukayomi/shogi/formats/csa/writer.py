@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+from fukayomi.errors import InvalidValueError
 from fukayomi.shogi import BLACK, START_SFEN, WHITE, Color, Move, Position, ShogiError
 from fukayomi.shogi.formats.clock import TimeLimit
 from fukayomi.shogi.formats.csa.board import PROMOTED, SFEN_LETTER, CsaBoard, square_index
@@ -109,7 +110,7 @@ def _move_text(move: Move, board: CsaBoard, sign: str) -> str:
         origin = square_index(origin_text)
         piece = board.squares[origin][1:]
         if not piece:
-            raise ValueError(f"no piece on {usi[:2]}")
+            raise InvalidValueError(f"no piece on {usi[:2]}")
         piece = PROMOTED[piece] if usi.endswith("+") else piece
         board.squares[origin] = ""
     board.squares[target] = sign + piece

@@ -13,6 +13,7 @@
 import re
 import unicodedata
 
+from fukayomi.errors import InvalidValueError
 from fukayomi.shogi.position import BLACK, START_SFEN, WHITE, Color, Position, ShogiError
 
 _SIDES = "/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL"
@@ -236,7 +237,7 @@ def hand_sfen(text: str, color: Color) -> str:
     while at < len(plain):
         found = _HELD.match(plain, at)
         if found is None:
-            raise ValueError(f"not pieces in hand: {text.strip()[:60]!r}")
+            raise InvalidValueError(f"not pieces in hand: {text.strip()[:60]!r}")
         letter = _LETTERS[found[1]]
         counts[letter] = counts.get(letter, 0) + _number(found[2] or "1")
         at = found.end()
@@ -270,7 +271,7 @@ def first_position(rows: list[str], hands: dict[Color, str], turn: Color, ply: i
     try:
         return Position.from_sfen(sfen, allow_missing_king=True).sfen()
     except ShogiError as error:
-        raise ValueError(f"the first position is impossible: {error}") from error
+        raise InvalidValueError(f"the first position is impossible: {error}") from error
 
 
 def board_lines(sfen: str) -> list[str]:

@@ -3,6 +3,7 @@
 import unicodedata
 from collections.abc import Iterable
 
+from fukayomi.errors import InvalidValueError
 from fukayomi.shogi.formats.fouls import foul_of, japanese_foul
 from fukayomi.shogi.formats.kif.end_writer import ending_of, noted_word
 from fukayomi.shogi.formats.kif.endings import ending_notes
@@ -33,7 +34,7 @@ def write_kif(record: Record, *, encoding: str = "utf-8") -> str:
         ValueError: There is no such encoding of KIF.
     """
     if encoding not in _DECLARED:
-        raise ValueError(f"encoding {encoding!r} is not one of {', '.join(_DECLARED)}")
+        raise InvalidValueError(f"encoding {encoding!r} is not one of {', '.join(_DECLARED)}")
     lines = [f"#KIF version=2.0 encoding={_DECLARED[encoding]}", *head_lines(record)]
     lines.append("手数----指手---------消費時間--")
     lines += [*text_comment_lines(record.comment), *bookmark_lines(record.bookmark)]
