@@ -59,8 +59,8 @@ if TYPE_CHECKING:
     from fukayomi.learning.reanalysis.settings import ReanalysisError, ReanalysisSettings, Root, Selection
     from fukayomi.learning.settings import TrainingError, TrainingSettings
     from fukayomi.learning.training.guard import DivergenceError
-    from fukayomi.learning.training.journal import TrainingResult
-    from fukayomi.learning.training.loop import train
+    from fukayomi.learning.training.reporter import TrainingResult
+    from fukayomi.learning.training.training import train
 
 __all__ = [
     "Batch",
@@ -127,7 +127,7 @@ __getattr__, __dir__ = lazy(
         ".settings": ("TrainingError", "TrainingSettings"),
         ".listeners.tensorboard": ("TensorBoardListener",),
         ".training.guard": ("DivergenceError",),
-        ".training.journal": ("TrainingResult",),
-        ".training.loop": ("train",),
+        ".training.reporter": ("TrainingResult",),
+        ".training.training": ("train",),
     },
 )

@@ -39,7 +39,7 @@ def check_family(network: AnyNetwork, table: str, device: str) -> None:
 
     >>> check_family(SparseConfig(), "gate", "cuda")
     Traceback (most recent call last):
-    ValueError: sparse networks need native or auto, not cuda
+    fukayomi.errors.InvalidValueError: sparse networks need native or auto, not cuda
     """
     allowed = SPARSE_LEARNERS if table == "learner" else SPARSE_DEVICES
     if is_sparse(network) and device not in allowed:

@@ -84,21 +84,6 @@ class Generator(Protocol):
         ...
 
 
-def local_generator(machine: GeneratorSettings) -> Generator:
-    """The pool of games of this process."""
-
-    def play(
-        settings: SelfplaySettings, network: Path, out: Path, *, name: str, seed: int, first_game: int, games: int,
-        league: LeagueSettings | None, openings: Openings | None, listener: Listener,
-    ) -> SelfplayResult:  # fmt: skip
-        return play_here(
-            machine, settings, network, out, name=name, seed=seed, first_game=first_game, games=games, league=league,
-            openings=openings, listener=listener,
-        )  # fmt: skip
-
-    return play
-
-
 def play_here(
     machine: GeneratorSettings,
     settings: SelfplaySettings,

@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from fukayomi.arena.game.rules import split_command
-from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.evaluators.backends.backend import BACKENDS, get_backend
 from fukayomi.engine.network import STUBS, find_network
+from fukayomi.errors import FukayomiError
 from fukayomi.files.inputs import require_file
 from fukayomi.loop.families import AnyNetwork, check_family
 from fukayomi.loop.settings import LoopError
@@ -25,7 +25,7 @@ def naming(setting: str) -> Generator[None]:
         yield
     except OSError as error:
         raise LoopError(f"{setting}: cannot read {error.filename}: {error.strerror}") from error
-    except (ValueError, EvaluatorError) as error:
+    except FukayomiError as error:
         raise LoopError(f"{setting}: {error}") from error
 
 

@@ -27,10 +27,10 @@ from fukayomi.learning.models import export_network, load_network
 from fukayomi.learning.optimization.schedule import Schedule
 from fukayomi.learning.settings import TrainingError
 from fukayomi.learning.training.configuration import split_weight
-from fukayomi.learning.training.loop import train
 from fukayomi.learning.training.preparation import start_from
 from fukayomi.learning.training.run_folder import CHECKPOINT_NAME
 from fukayomi.learning.training.trainer import Trainer
+from fukayomi.learning.training.training import train
 from fukayomi.listener import Forwarder, Listener, fan_out
 from fukayomi.loop.families import check_family, suffix_of
 from fukayomi.loop.folder import RunFolder

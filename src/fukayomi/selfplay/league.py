@@ -158,9 +158,9 @@ class LeagueSettings(LeagueRules):
         Raises:
             LeagueError: The file cannot be read, is not valid TOML, or a setting is missing, unknown or out of range.
         """
-        found = read(cls, path)
+        values = read(cls, path)
         try:
-            return build(cls, found)
+            return build(cls, values)
         except LeagueError as error:
             raise LeagueError(f"{path}: {error}") from error
 

@@ -217,8 +217,8 @@ def read_status(path: Path | str, rate: Callable[[RunFolder], Ratings | None] | 
 def _league(journal: Journal) -> Iterator[LeagueRow]:
     for generation, opponents in journal.league.items():
         for name, (wins, draws, losses) in opponents.items():
-            found = win_rate(wins, losses=losses, draws=draws)
-            yield LeagueRow(generation, name, wins, draws, losses, found.rate, found.low, found.high)
+            won = win_rate(wins, losses=losses, draws=draws)
+            yield LeagueRow(generation, name, wins, draws, losses, won.rate, won.low, won.high)
 
 
 def _history(
@@ -300,19 +300,19 @@ class _Times:
 def _times(folder: Path) -> _Times:
     """The times in the log."""
     path = folder / LOG_NAME
-    found = _Times()
+    times = _Times()
     for line in read_input(path, LARGEST_LOG).splitlines() if path.is_file() else ():
         try:
             values = cast("dict[str, Any]", json.loads(line))
             step = int(values["generation"]), str(values["step"])
             if values.get("began"):
-                found.began[step] += 1
+                times.began[step] += 1
             else:
                 seconds, ended = float(values["seconds"]), float(values["time"])
-                found.seconds[step], found.ended[step] = seconds, ended
+                times.seconds[step], times.ended[step] = seconds, ended
         except (ValueError, KeyError, TypeError):  # a note, or cut off
             continue
-    return found
+    return times
 
 
 def _now(folder: Path) -> Now | None:
