@@ -6,6 +6,7 @@ forms of import and export are those that the modules of the page have, each at 
 
 import re
 from pathlib import Path
+
 from fukayomi.errors import InvalidValueError
 
 _IMPORT = re.compile(r'^import (?:(\{[^}]*\}) from )?"(\.[^"]+)";\n', re.MULTILINE)
