@@ -5,6 +5,7 @@ import {remember, setting} from "./settings.js";
 /** @import {Page} from "./page.js" */
 
 /** Action, its keys as they are written in the list. */
+// biome-ignore format: a table
 const KEYS = [
   ["back", "← k"], ["forward", "→ j"], ["first", "↑ Home"], ["last", "↓ End"], ["variation", "Shift+← Shift+→"],
   ["nextMistake", "n"], ["previousMistake", "Shift+n"], ["flip", "f"], ["engine", "l"], ["best", "Space"], ["arrows", "a"],

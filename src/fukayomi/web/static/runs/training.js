@@ -10,6 +10,7 @@ import {compact, duration, figure, number} from "./numbers.js";
 /** @typedef {{color: number, name: string, document: TrainingDocument}} Run */
 
 /** Curves in the order of their charts; further ones of a run come after. */
+// biome-ignore format: a table
 const MEASURES = ["policy_loss", "result_loss", "search_value_loss", "total_loss", "policy_accuracy", "value_accuracy", "policy_entropy", "learning_rate", "positions_a_second", "steps_a_second"];
 const AXES = /** @type {const} */ (["step", "positions", "time"]);
 /** Share of the runs whose high losses do not stretch the axes. */

@@ -6,6 +6,7 @@ const LISHOGI = {ArrowLeft: "back", ArrowRight: "forward", ArrowUp: "first", Arr
 /** @type {Record<string, string>} */
 const SHOGIHOME = {ArrowUp: "back", ArrowDown: "forward", ArrowLeft: "first", ArrowRight: "last"};
 /** @type {Record<string, string>} */
+// biome-ignore format: a table
 const OTHERS = {
   k: "back", j: "forward", Home: "first", End: "last", n: "nextMistake", f: "flip", l: "engine", " ": "best",
   a: "arrows", z: "hide", Escape: "stop", "?": "help",

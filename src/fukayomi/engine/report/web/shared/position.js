@@ -123,6 +123,7 @@ export function played(before, usi) {
 }
 
 /** @type {Record<"ja" | "en", Record<string, string>>} */
+// biome-ignore format: a table
 const NAMES = {
   ja: {
     P: "歩", L: "香", N: "桂", S: "銀", G: "金", B: "角", R: "飛", K: "玉",

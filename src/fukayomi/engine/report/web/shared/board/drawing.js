@@ -5,13 +5,16 @@ import {IN_HAND, isMove, placeOf, sideOf, squareAt} from "../position.js";
 
 const CELL_W = 35, CELL_H = 37;
 const LEFT = 2, TOP = 18, RIGHT = 18, BOTTOM = 2;
-export const WIDTH = LEFT + 9 * CELL_W + RIGHT, HEIGHT = TOP + 9 * CELL_H + BOTTOM;
+const HEIGHT = TOP + 9 * CELL_H + BOTTOM;
+export const WIDTH = LEFT + 9 * CELL_W + RIGHT;
 /** @type {Record<string, string>} */
+// biome-ignore format: a table
 const FACES = {
   P: "pawn", L: "lance", N: "knight", S: "silver", G: "gold", B: "bishop", R: "rook", K: "king",
   "+P": "pro-pawn", "+L": "pro-lance", "+N": "pro-knight", "+S": "pro-silver", "+B": "horse", "+R": "dragon",
 };
 // Numerals as strokes in a box of 10 by 10, as in shogi/glyphs.py, so that a board needs no font.
+// biome-ignore format: a table
 const DIGITS = [
   "M3.5,2.6L5.6,1V9.5", "M2.5,3.2C2.5,.2 7.5,.2 7.5,3.1C7.5,5 4,6.6 2.5,9.4H7.6",
   "M2.5,2.2C3.4,.4 7.2,.5 7.2,2.9C7.2,4.6 5.6,5 4.3,5C6,5 7.6,5.6 7.6,7.2C7.6,9.9 3.5,10.1 2.3,8", "M6.3,9.5V.9L2,6.8H8.2",
@@ -19,6 +22,7 @@ const DIGITS = [
   "M2.4,1H7.6C5.8,3.5 4.6,6.2 4.3,9.5", "M5,4.8C2.5,4.8 2.5,.9 5,.9S7.5,4.8 5,4.8C1.8,4.8 1.8,9.5 5,9.5S8.2,4.8 5,4.8",
   "M3.1,9.2C6,9.2 7.5,6.4 7.5,3.6C7.5,0 2.5,0 2.5,3.6C2.5,6.7 6.6,6.5 7.4,4",
 ];
+// biome-ignore format: a table
 const KANJI = [
   "M1,5H9", "M2,2.5H8M1,8H9", "M2,1.5H8M2.5,5H7.5M1,8.7H9", "M1.2,1.8H8.8V8.8H1.2ZM4,1.8C4,4 3.6,5.2 2.4,6.2M6,1.8V4.8C6,5.9 6.6,6.1 8,6.1",
   "M1.5,1.5H8.5M4.6,1.5L3.4,8.8M2,4.8H7.4L7,8.8M.8,8.8H9.2", "M5,.8V2.8M1,3.4H9M3.8,5.2L1.6,9.2M6.2,5.2L8.4,9.2",
