@@ -24,13 +24,22 @@ def test_modules_come_once_and_after_those_that_they_import(tmp_path: Path) -> N
     "text",
     [
         "export default 1;", "export let a = 1;", 'import * as a from "./a.js";', 'import {a} from "elsewhere";',
-        'const a = "</script>";', "// <!-- a\n",
+        'const a = "</script>";', "const a = 1; // <!-- a\n",
     ],
 )  # fmt: skip
 def test_what_cannot_be_one_script_is_an_error(tmp_path: Path, text: str) -> None:
     (tmp_path / "a.js").write_text(text)
     with pytest.raises(ValueError, match=r"a\.js"):
         bundle(tmp_path / "a.js")
+
+
+def test_comments_are_left_out_but_for_licences(tmp_path: Path) -> None:
+    text = (
+        "/**\n * @license\n * BSD\n */\n// one\nconst a = 1; // two\n  /** Three. */\n/**\n * four\n */\nconst b = a;\n"
+    )
+    (tmp_path / "a.js").write_text(text)
+    script = bundle(tmp_path / "a.js")
+    assert "/**\n * @license\n * BSD\n */\nconst a = 1; // two\nconst b = a;\n" in script
 
 
 def test_what_is_not_exported_cannot_be_imported(tmp_path: Path) -> None:

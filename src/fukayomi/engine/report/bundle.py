@@ -1,7 +1,8 @@
 """The modules of a script as one script, so that a page in one file has them; browsers load no modules from disk.
 
 Each module becomes a function that is called once and returns what it exports, after the modules that it imports. The
-forms of import and export are those that the modules of the page have, each at the beginning of a line.
+forms of import and export are those that the modules of the page have, each at the beginning of a line. Comments on
+lines of their own are left out, but for licences.
 """
 
 import re
@@ -13,6 +14,7 @@ _IMPORT = re.compile(r'^import (?:\{([^}]*)\} from )?"(\.[^"]+)";\n', re.MULTILI
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|class|const) (\w+))", re.MULTILINE)
 _EXPORTED = re.compile(r"^(.*)export ?\{([^}]*)\};", re.MULTILINE)
 _NAMES = re.compile(r"([\w$]+)(?: as ([\w$]+))?")
+_COMMENT = re.compile(r"^[ \t]*(?://[^\n]*|/\*\*(?:(?!\*/|@license).)*\*/)\n", re.MULTILINE | re.DOTALL)
 _UNKNOWN = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)
 _UNSAFE = re.compile(r"</script|<!--", re.IGNORECASE)
 
@@ -61,7 +63,7 @@ class _Modules:
             exported.update({new or own: own for own, new in _NAMES.findall(match[2])})
             return match[1]
 
-        text = _IMPORT.sub(take, module.read_text(encoding="utf-8"))
+        text = _IMPORT.sub(take, _COMMENT.sub("", module.read_text(encoding="utf-8")))
         text = _EXPORTED.sub(give_all, _EXPORT.sub(give, text))
         if found := _UNKNOWN.search(text):
             raise InvalidValueError(f"{module}: unknown form: {found[0]}")
