@@ -18,7 +18,8 @@ export function actionOf(event) {
   const target = /** @type {Element} */ (event.target);
   const isLeft = target.closest?.("dialog:not([open])"); // a dialog that has just closed keeps the focus for a moment
   if (!isLeft && target.closest?.("input, textarea, select, dialog[open], [contenteditable]")) return undefined;
-  if (event.shiftKey && (event.key === "ArrowLeft" || event.key === "ArrowRight")) return event.key === "ArrowLeft" ? "previousVariation" : "nextVariation";
+  if (event.shiftKey && (event.key === "ArrowLeft" || event.key === "ArrowRight"))
+    return event.key === "ArrowLeft" ? "previousVariation" : "nextVariation";
   if (event.key === " " && target.closest("button, a, summary")) return undefined;
   const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
   if (key === "n" && event.shiftKey) return "previousMistake";

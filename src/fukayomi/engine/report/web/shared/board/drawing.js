@@ -1,10 +1,16 @@
 // A position as SVG, in the geometry of fukayomi.shogi.svg. Pieces are paths; nothing needs a Japanese font.
-import {html, nothing, svg} from "../vendor/lit-html.js";
+
 import {IN_HAND, isMove, placeOf, sideOf, squareAt} from "../position.js";
+import {html, nothing, svg} from "../vendor/lit-html.js";
+
 /** @import {Position, Side} from "../position.js" */
 
-const CELL_W = 35, CELL_H = 37;
-const LEFT = 2, TOP = 18, RIGHT = 18, BOTTOM = 2;
+const CELL_W = 35;
+const CELL_H = 37;
+const LEFT = 2;
+const TOP = 18;
+const RIGHT = 18;
+const BOTTOM = 2;
 const HEIGHT = TOP + 9 * CELL_H + BOTTOM;
 export const WIDTH = LEFT + 9 * CELL_W + RIGHT;
 /** @type {Record<string, string>} */
@@ -78,7 +84,8 @@ function center(square, flip) {
 
 /** The square at a point of the drawing. @param {number} x @param {number} y @param {boolean} flip */
 export function squareUnder(x, y, flip) {
-  const column = Math.floor((x - LEFT) / CELL_W), row = Math.floor((y - TOP) / CELL_H);
+  const column = Math.floor((x - LEFT) / CELL_W);
+  const row = Math.floor((y - TOP) / CELL_H);
   if (column < 0 || column > 8 || row < 0 || row > 8) return null;
   return flip ? squareAt(8 - column, 8 - row) : squareAt(column, row);
 }
@@ -109,7 +116,8 @@ function numbers(flip) {
   return [1, 2, 3, 4, 5, 6, 7, 8, 9].map(number => {
     const [x, y] = center(squareAt(9 - number, number - 1), flip);
     /** @param {string} css @param {string[]} strokes @param {number} left @param {number} top */
-    const stroke = (css, strokes, left, top) => svg`<path class=${css} d=${strokes[number - 1]} data-number=${number} transform=${`translate(${left},${top}) scale(.9)`} />`;
+    const stroke = (css, strokes, left, top) =>
+      svg`<path class=${css} d=${strokes[number - 1]} data-number=${number} transform=${`translate(${left},${top}) scale(.9)`} />`;
     return [stroke("file", DIGITS, x - 4.5, TOP - 13), stroke("rank", KANJI, LEFT + 9 * CELL_W + 4.5, y - 4.5)];
   });
 }
@@ -122,10 +130,15 @@ function arrowShape({usi, label, css = "", width = 1}, position, flip) {
     const piece = position.turn === "b" ? usi[0] : usi[0].toLowerCase();
     return svg`<g class=${`arrow ${css}`} data-usi=${usi}><circle cx=${x} cy=${y} r="17" />${koma(piece, x, y, flip, 0.72)}${head(label, x, y + 10)}</g>`;
   }
-  const [x0, y0] = center(usi.slice(0, 2), flip), length = Math.hypot(x - x0, y - y0);
-  const angle = (Math.atan2(y - y0, x - x0) * 180) / Math.PI, half = 2.6 * width, wing = 5 + 3.2 * width, neck = length - 15;
+  const [x0, y0] = center(usi.slice(0, 2), flip);
+  const length = Math.hypot(x - x0, y - y0);
+  const angle = (Math.atan2(y - y0, x - x0) * 180) / Math.PI;
+  const half = 2.6 * width;
+  const wing = 5 + 3.2 * width;
+  const neck = length - 15;
   const d = `M3,${-half}H${neck}V${-wing}L${length - 1},0L${neck},${wing}V${half}H3Z`;
-  const back = Math.min(20, 0.5 * length), at = [x - (back * (x - x0)) / length, y - (back * (y - y0)) / length];
+  const back = Math.min(20, 0.5 * length);
+  const at = [x - (back * (x - x0)) / length, y - (back * (y - y0)) / length];
   return svg`<g class=${`arrow ${css}`} data-usi=${usi}><path d=${d} transform=${`translate(${x0},${y0}) rotate(${angle})`} />${head(label, at[0], at[1])}</g>`;
 }
 
@@ -174,7 +187,8 @@ export function pieceSvg(piece, turned = false) {
 }
 
 /** Pieces in hand, with their counts. @param {Record<string, number>} hand @param {boolean} [turned] */
-export const handSvg = (hand, turned) => IN_HAND.filter(kind => hand[kind] > 0).map(kind => html`${pieceSvg(kind, turned)}<b>${hand[kind] > 1 ? hand[kind] : ""}</b>`);
+export const handSvg = (hand, turned) =>
+  IN_HAND.filter(kind => hand[kind] > 0).map(kind => html`${pieceSvg(kind, turned)}<b>${hand[kind] > 1 ? hand[kind] : ""}</b>`);
 
 /** The arrows of a judged position. @param {string | undefined} best @param {string | null | undefined} [mistake]  The move of the game, if it is one. @returns {Arrow[]} */
 export function verdictArrows(best, mistake) {
