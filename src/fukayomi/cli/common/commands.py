@@ -7,6 +7,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from fukayomi.cli.common.errors import user_errors
 from fukayomi.cli.common.options import spread_options
 
 _AS_WRITTEN = "\b\n"
@@ -17,7 +18,8 @@ class Commands(TyperGroup):
     """The commands of the program, whose errors are one line."""
 
     def invoke(self, ctx: Any) -> Any:
-        return super().invoke(ctx)
+        with user_errors():
+            return super().invoke(ctx)
 
 
 def add_command(app: typer.Typer, command: Callable[..., Any], name: str | None = None) -> None:
