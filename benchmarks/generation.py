@@ -18,11 +18,10 @@ from pathlib import Path
 from fukayomi._native import cpu_instructions
 from fukayomi.engine.network import embedded_network
 from fukayomi.learning.int8 import export_int8
-from fukayomi.listener import SILENT
 from fukayomi.loop import LoopSettings, build_settings
-from fukayomi.loop.folder import RunFolder
 from fukayomi.loop.generation import play_here
 from fukayomi.loop.learner import create_network
+from fukayomi.loop.run import Run
 from fukayomi.loop.settings import GeneratorSettings
 
 KINDS = [("cpu", "fp32"), ("cpu", "int8"), ("native", "fp32")]
@@ -65,9 +64,10 @@ def main() -> None:
         {"selfplay": {"playouts": playouts} if playouts else {}},
     )
     with tempfile.TemporaryDirectory() as name:
-        folder = RunFolder(name)
+        run = Run(settings, name)
+        folder = run.folder
         if given.preset:
-            create_network(settings, folder, SILENT)
+            create_network(run)
         network = folder.network(0) if given.preset else embedded_network()
         copy = folder.path / "network.onnx"
         copy.write_bytes(network.read_bytes())

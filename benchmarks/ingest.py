@@ -10,6 +10,7 @@ the moves on its board, and that is all. The three take turns, and the best roun
 
 import argparse
 import json
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -21,8 +22,10 @@ import numpy as np
 
 from fukayomi.data.formats.hcpe3 import Games, join_games
 from fukayomi.loop.ingest import Manifest, ingest, validate_chunk
-from fukayomi.loop.ingest.canaries import random_game, relabelled
 from fukayomi.selfplay.chunk import ChunkDetails, write_chunk
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "studies"))
+from canary_games import random_game, relabelled
 
 PLIES = 100
 SETTINGS: dict[str, Any] = {"playouts": 800, "threshold": 0.99, "min_move": PLIES, "max_move": PLIES}

@@ -25,11 +25,10 @@ from fukayomi.engine import Engine, Network
 from fukayomi.engine.evaluators.backends.machine import usable_cpus
 from fukayomi.engine.network import embedded_network
 from fukayomi.engine.settings import UsiSettings
-from fukayomi.listener import SILENT
 from fukayomi.loop import build_settings
 from fukayomi.loop.families import suffix_of
-from fukayomi.loop.folder import RunFolder
 from fukayomi.loop.learner import create_network
+from fukayomi.loop.run import Run
 from fukayomi.loop.settings import OPENINGS
 from fukayomi.selfplay import play_networks
 
@@ -92,10 +91,9 @@ def main(words: Sequence[str] | None = None) -> None:
     with tempfile.TemporaryDirectory() as name:
         network = embedded_network()
         if given.preset:
-            folder = RunFolder(name)
-            settings = build_settings({"preset": given.preset})
-            create_network(settings, folder, SILENT)
-            network = folder.network(0, suffix_of(settings.network))
+            run = Run(build_settings({"preset": given.preset}), name)
+            create_network(run)
+            network = run.folder.network(0, suffix_of(run.settings.network))
         for _ in range(given.repeats):
             for kind, play in (("pool", in_a_pool), ("engines", by_engines)):
                 found[kind].append(measure(play, network, given.games, given.playouts))

@@ -42,13 +42,13 @@ import torch.nn.functional as F  # noqa: N812 - the usual name
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
+from fukayomi import fan_out
 from fukayomi.learning import (
     Batch,
     Dataset,
     JsonLinesListener,
     TensorBoardListener,
     TrainingListener,
-    TrainingListeners,
     TrainingSettings,
     train,
 )
@@ -274,7 +274,7 @@ def measure_network(
     with use_threads(threads), tempfile.TemporaryDirectory() as folder:
         bare = BareLoop(config, settings, data, device)
         turns = Alternation(bare, device, turn_s, rounds)
-        listeners = TrainingListeners(TensorBoardListener(), JsonLinesListener(), turns)
+        listeners = fan_out(TensorBoardListener(), JsonLinesListener(), turns)
         with suppress(Enough):
             train(config, data, folder, settings=settings, device=device, threads=threads, listener=listeners)
         compare(name, turns.first_loss, bare.first_loss)

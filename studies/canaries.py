@@ -24,13 +24,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from canary_games import CANARIES
 
 from fukayomi import _native
 from fukayomi.data.formats.hcpe3 import Game, Games, join_games, read_hcpe3
 from fukayomi.data.formats.rows import DataFileError
 from fukayomi.files.atomic import replace_file
 from fukayomi.learning.curves.pictures import THEMES, picture, styled
-from fukayomi.loop.ingest.canaries import CANARIES
 from fukayomi.loop.ingest.statistics import ChunkStatistics, statistics_of
 from fukayomi.loop.ingest.tripwires import Tripwires, compare_workers
 from fukayomi.loop.ingest.validation import rules_of, validate_chunk

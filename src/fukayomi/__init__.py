@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from fukayomi.engine import Engine, Evaluation, EvaluatorError, GameAnalysis, Network, SearchResult, analyse
     from fukayomi.errors import FukayomiError
     from fukayomi.learning import Dataset
-    from fukayomi.listener import Listener
+    from fukayomi.listener import Listener, fan_out
     from fukayomi.shogi import (
         BLACK,
         WHITE,
@@ -115,6 +115,7 @@ __all__ = [
     "__version__",
     "analyse",
     "classify_strategies",
+    "fan_out",
     "play_match",
     "rate",
     "read_record",
@@ -135,7 +136,7 @@ __getattr__, __dir__ = lazy(
         ".engine": ("Engine", "Evaluation", "EvaluatorError", "GameAnalysis", "Network", "SearchResult", "analyse"),
         ".errors": ("FukayomiError",),
         ".learning": ("Dataset",),
-        ".listener": ("Listener",),
+        ".listener": ("Listener", "fan_out"),
         ".shogi": (
             "BLACK", "WHITE", "Color", "DeclarationRule", "IllegalMoveError", "IllegalMoveInRecordError",
             "InvalidMoveError", "InvalidPackedError", "InvalidSfenError", "MateReason",

@@ -1,4 +1,4 @@
-"""Connecting to a running Ray cluster. The modules that send work there say what is done."""
+"""Connecting to a running Ray cluster, and starting processes there; the modules that send work say what is done."""
 
 # ray is typed in parts.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
@@ -11,9 +11,10 @@ import threading
 import warnings
 from collections.abc import Generator
 from contextlib import contextmanager, redirect_stdout
+from typing import Any
 
 import ray
-from ray.exceptions import RayError
+from ray.exceptions import RayActorError, RayError
 
 from fukayomi import __version__
 from fukayomi.errors import InvalidValueError
@@ -83,6 +84,63 @@ def _init(address: str) -> None:
         raise ClusterError(f"cannot connect to the Ray cluster at {address}: {last_line(error)}") from error
     if error is not None:
         raise error
+
+
+def nodes() -> list[dict[str, float]]:
+    """What each node that is alive has, used or not: CPU, GPU, memory."""
+    return [node["Resources"] for node in ray.nodes() if node["Alive"]]
+
+
+def node_name() -> str:
+    """Name and address of the node that calls it."""
+    return f"{socket.gethostname()} ({ray.util.get_node_ip_address()})"
+
+
+def version_problem(version: str) -> str:
+    """Why a node cannot do the work of a process with a version of fukayomi; empty if it can."""
+    return "" if version == __version__ else f"fukayomi is {__version__} here and {version} where the work comes from"
+
+
+def start_actor(kind: type, *, cpus: int, gpus: float = 0.0, threads: int = 1) -> Any:
+    """Start an actor on some node; Ray does not start it again: a new one is as good, and may find another node.
+
+    Args:
+        kind: Its class.
+        cpus: CPUs that it reserves.
+        gpus: GPUs that it reserves.
+        threads: Threads in which it answers.
+
+    Raises:
+        ClusterError: fukayomi is not installed where it starts.
+    """
+    try:
+        return (
+            ray.remote(kind)
+            .options(
+                scheduling_strategy="SPREAD", num_cpus=cpus, num_gpus=gpus, max_concurrency=threads, max_restarts=0
+            )
+            .remote()
+        )
+    except ModuleNotFoundError as error:  # ray:// unpickles it at once
+        raise not_installed(error) from error
+
+
+def loss_of(actor: Any, error: Exception | None) -> str:
+    """Why an actor was lost. It is ended for good: it may be out of reach, but alive.
+
+    Args:
+        actor: The actor.
+        error: What its work ended with; None: it ended without an error.
+
+    Raises:
+        ClusterError: fukayomi is not installed where it started.
+    """
+    ray.kill(actor)
+    if error is None:
+        return "it ended"
+    if isinstance(error, RayActorError) and error.actor_init_failed:
+        raise not_installed(error) from error
+    return last_line(error)
 
 
 def not_installed(error: Exception) -> ClusterError:

@@ -1,6 +1,7 @@
 """How long work reports its progress: pass a listener to hear of it, pass none and the work is silent."""
 
 from collections.abc import Callable
+from typing import Any, TypeVar, cast
 
 
 class Listener:
@@ -35,6 +36,52 @@ class Listener:
 
 SILENT = Listener()
 """Reports nothing; the default."""
+_Listener = TypeVar("_Listener", bound=Listener)
+
+
+class Forwarder(Listener):
+    """Passes progress and notes on to a listener; subclasses change some of them, or hear of more."""
+
+    def __init__(self, listener: Listener) -> None:
+        self._listener = listener
+
+    def progress(self, stage: str, done: int, total: int | None) -> None:
+        self._listener.progress(stage, done, total)
+
+    def note(self, text: str) -> None:
+        self._listener.note(text)
+
+
+class Notes(Listener):
+    """Keeps the notes of work."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def note(self, text: str) -> None:
+        self.texts.append(text)
+
+
+def fan_out(*listeners: _Listener) -> _Listener:
+    """A listener that passes every report to several ones, in order. It is of the kind that they have in common.
+
+    >>> one, two = Notes(), Notes()
+    >>> fan_out(one, two).note("a file was skipped")
+    >>> one.texts, two.texts
+    (['a file was skipped'], ['a file was skipped'])
+    """
+
+    def passing_on(name: str) -> Callable[..., None]:
+        def pass_on(_: object, *values: Any) -> None:
+            for listener in listeners:
+                getattr(listener, name)(*values)
+
+        return pass_on
+
+    kind = next(each for each in type(listeners[0]).__mro__ if all(isinstance(other, each) for other in listeners))
+    names = [name for name in dir(kind) if not name.startswith("_") and callable(getattr(kind, name))]
+    made = type("FanOut", (kind,), {name: passing_on(name) for name in names})
+    return cast("_Listener", object.__new__(made))
 
 
 def counter(listener: Listener, stage: str, total: int | None) -> Callable[[int], None]:

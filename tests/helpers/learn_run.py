@@ -13,8 +13,8 @@ import threading
 from pathlib import Path
 
 from fukayomi.loop.listener import LoopListener
-from fukayomi.loop.run import LoopResult, learn
 from fukayomi.loop.settings import LoopSettings, build_settings
+from fukayomi.loop.steps import LoopResult, learn
 
 SMALL = {
     "generations": 2,

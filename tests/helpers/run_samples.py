@@ -12,7 +12,7 @@ from fukayomi.arena.game.openings import Opening
 from fukayomi.arena.match.schedule import ScheduledGame, schedule
 from fukayomi.arena.match.settings import MatchSettings
 from fukayomi.arena.match.store import MatchStore
-from fukayomi.loop.journal import Gated, Ingested, Journal, KeptNetwork, Measured, Played, Started, Trained
+from fukayomi.loop.journal import Games, Gated, Ingested, Journal, KeptNetwork, Measured, Played, Started, Trained
 from fukayomi.loop.settings import build_settings
 from fukayomi.shogi.record import Result, Termination
 
@@ -123,18 +123,22 @@ def _network(generation: int) -> KeptNetwork:
 
 def _generation(journal: Journal, generation: int) -> None:
     results = {"black_wins": 50, "white_wins": 40, "draws": 10, "mates": 60, "resignations": 30, "repetitions": 10}
+    games = Games(
+        games=100, positions=5000, plies=9000 + 100 * generation, results=results, wrong_resignations=(20, 1)
+    )  # fmt: skip
+    opponents = {"random": (8, 1, 3)}
+    journal.record(Played(generation=generation, network="0" * 64, chunks=(), opponents=opponents, **dict(games)))
     journal.record(
-        Played(
-            generation=generation, network="0" * 64, chunks=(), games=100, positions=5000,
-            plies=9000 + 100 * generation, results=results, opponents={"random": (8, 1, 3)}, wrong_resignations=(20, 1),
+        Ingested(
+            generation=generation, chunks=1, positions=5000 * generation, quarantined=0, played=games,
+            opponents=opponents,
         )
     )  # fmt: skip
-    journal.record(Ingested(generation=generation, chunks=1, positions=5000 * generation, quarantined=0))
     measured = {"policy_loss": 3.0 / generation, "policy_accuracy": 0.1 * generation, "value_accuracy": 0.6}
     journal.record(
         Trained(
             generation=generation, steps=100 * generation, budget=0.0, seen_positions=5000 * generation, window=5000,
-            network=_network(generation), fresh=measured, test=None, losses={"policy_loss": 3.0},
+            network=_network(generation), fresh=measured, test=None, losses={"policy_loss": 3.0}, paid=(),
         )
     )  # fmt: skip
     journal.record(

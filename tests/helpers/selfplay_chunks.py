@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from canary_games import random_game, relabelled
 
 from fukayomi import _native
 from fukayomi.data.formats.hcpe3 import Game, Games, join_games
-from fukayomi.loop.ingest.canaries import random_game, relabelled
 from fukayomi.loop.ingest.manifest import Manifest
 from fukayomi.selfplay.chunk import ChunkDetails, ChunkInfo, write_chunk
 from fukayomi.shogi import Position

@@ -20,12 +20,13 @@ from verb_runs import make_games
 
 from fukayomi.data import DataFileError
 from fukayomi.data.formats.hcpe3 import join_games
+from fukayomi.files.inputs import file_sha256
 from fukayomi.learning import Dataset, TrainingSettings, evaluate, train
 from fukayomi.learning.checkpoint import load_checkpoint
 from fukayomi.learning.data.batches import training_batches
 from fukayomi.learning.data.tensors import TensorBatch
 from fukayomi.learning.head_losses import head_losses
-from fukayomi.learning.layers import LayerError, LayerInfo, find_layer_weights, layer_path, sha256_of, sidecar_of
+from fukayomi.learning.layers import LayerError, LayerInfo, find_layer_weights, layer_path, sidecar_of
 from fukayomi.learning.loss import LossWeights, SoftPolicy, Targets, TeacherTargets, compute_losses
 from fukayomi.learning.position_weights import encode_weights, weights_of
 from fukayomi.learning.settings import TrainingError
@@ -215,9 +216,10 @@ def test_the_weights_of_a_layer_multiply_those_of_its_original(file: Path) -> No
     layer.write_bytes(file.read_bytes())
     of_file, of_layer = weigh(file, np.full(count, 0.5)), weigh(layer, np.arange(count) % 3)
     info = LayerInfo(
-        original_sha256=sha256_of(file), sha256=sha256_of(layer), bytes=layer.stat().st_size, games=12, positions=count,
+        original_sha256=file_sha256(file), sha256=file_sha256(layer), bytes=layer.stat().st_size, games=12,
+        positions=count,
         chosen=count, changed=0, moved=0, network="n", evaluator="e", build="0", settings={},
-        weights_sha256=sha256_of(weights_of(layer)),
+        weights_sha256=file_sha256(weights_of(layer)),
     )  # fmt: skip
     sidecar_of(layer).write_text(info.text())
     assert find_layer_weights(layer) == weights_of(layer)

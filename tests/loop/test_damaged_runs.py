@@ -15,8 +15,9 @@ from fukayomi.learning.checkpoint import load_checkpoint
 from fukayomi.loop import LoopError, LoopListener, learn
 from fukayomi.loop.folder import RunFolder
 from fukayomi.loop.ingest import Manifest
-from fukayomi.loop.inputs import check_inputs
 from fukayomi.loop.journal import Journal, Trained
+from fukayomi.loop.run import Run
+from fukayomi.loop.steps import check_run
 
 EMBEDDED = {"name": "a", "network": "embedded"}
 
@@ -199,18 +200,21 @@ def test_what_the_settings_name_is_looked_for_before_the_run_begins(
     assert not (tmp_path / "run").exists()
 
 
-def test_a_gpu_that_is_not_there_is_named_before_the_run_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_gpu_that_is_not_there_is_named_before_the_run_begins(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setattr("fukayomi.engine.evaluators.backends.onnx.OnnxCuda.problem", lambda _: "there is no GPU")
     with pytest.raises(LoopError, match="strength, device: cuda: there is no GPU"):
-        check_inputs(learn_run.small(strength={"device": "cuda"}))
-    check_inputs(learn_run.small(strength={"device": "cuda", "games": 0}))
+        check_run(Run(learn_run.small(strength={"device": "cuda"}), tmp_path))
+    check_run(Run(learn_run.small(strength={"device": "cuda", "games": 0}), tmp_path))
 
 
 def test_openings_may_be_few_where_a_usi_engine_plays(tmp_path: Path) -> None:
     (tmp_path / "one.sfen").write_text("startpos\n", encoding="utf-8")
     engine = {"name": "a", "command": sys.executable}
     play = {"openings": str(tmp_path / "one.sfen"), "games": 6, "earlier": 0, "first": False, "anchor": [engine]}
-    check_inputs(learn_run.small(strength=play, gate={"mode": "off", "openings": str(tmp_path / "one.sfen")}))
+    settings = learn_run.small(strength=play, gate={"mode": "off", "openings": str(tmp_path / "one.sfen")})
+    check_run(Run(settings, tmp_path))
 
 
 class Stopped(Stopping):

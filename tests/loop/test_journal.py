@@ -1,11 +1,13 @@
 """The journal of a run: steps in their order, and what follows from them."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from fukayomi.loop.journal import (
     Entry,
+    Games,
     Gated,
     Ingested,
     Journal,
@@ -18,6 +20,8 @@ from fukayomi.loop.journal import (
 )
 from fukayomi.loop.settings import LoopError
 
+GAMES: dict[str, Any] = {"games": 1, "positions": 5, "plies": 5, "results": {}, "wrong_resignations": (0, 0)}
+
 
 def network(generation: int, steps: int) -> KeptNetwork:
     return KeptNetwork(generation=generation, file=f"network-{generation:04}.onnx", sha256="0" * 64, steps=steps)
@@ -26,13 +30,14 @@ def network(generation: int, steps: int) -> KeptNetwork:
 def generation(number: int, *, steps: int, passed: bool, rolled_back: bool = False) -> list[Entry]:
     return [
         Played(
-            generation=number, network="0" * 64, chunks=(f"local-{number:06}",), games=1, positions=5, plies=5,
-            results={}, wrong_resignations=(0, 0),
+            generation=number, network="0" * 64, chunks=(f"local-{number:06}",), opponents={}, **GAMES,
         ),
-        Ingested(generation=number, chunks=number, positions=5 * number, quarantined=0),
+        Ingested(
+            generation=number, chunks=number, positions=5 * number, quarantined=0, played=Games(**GAMES), opponents={},
+        ),
         Trained(
             generation=number, steps=steps, budget=0.0, seen_positions=5, window=5, network=network(number, steps),
-            fresh=None, test=None, losses=None,
+            fresh=None, test=None, losses=None, paid=(),
         ),
         Gated(
             generation=number, pairs=(), llr=None, decision="none", passed=passed, kept=passed,

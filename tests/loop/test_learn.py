@@ -2,8 +2,6 @@
 
 import shutil
 import signal
-import sqlite3
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +11,6 @@ import pytest
 import torch
 from selfplay_chunks import details
 
-from fukayomi.arena.match.store import read_settings
 from fukayomi.arena.results.match_db import read_games
 from fukayomi.data import read_data, write_data
 from fukayomi.data.formats.psv import psv_record
@@ -30,6 +27,7 @@ from fukayomi.loop.journal import Gated, Ingested, Journal, Measured, Played, Tr
 from fukayomi.loop.learner import TrainingFile, create_network, mixed_data
 from fukayomi.loop.report.series import read_series
 from fukayomi.loop.report.status import read_status
+from fukayomi.loop.run import Run
 from fukayomi.loop.settings import OPENINGS
 from fukayomi.selfplay import find_chunks
 from fukayomi.selfplay.chunk import ResultCounts, write_chunk
@@ -182,7 +180,7 @@ def test_the_journal_has_the_flags_of_ingest(tmp_path: Path, monkeypatch: pytest
         result = ingest(store, listener=listener)
         return replace(result, tripwires=replace(result.tripwires, flags=(flag,)))
 
-    monkeypatch.setattr("fukayomi.loop.run.ingest", flagging)
+    monkeypatch.setattr("fukayomi.loop.steps.ingest", flagging)
     learn(learn_run.small().model_copy(update={"generations": 1}), tmp_path / "run")
 
     assert Journal(tmp_path / "run").all(Ingested)[0].flags == (str(flag),)
@@ -249,24 +247,6 @@ def test_measurements_do_not_repeat_the_games_of_the_gate(small_run: Path) -> No
         assert not gate & strength
 
 
-def test_a_measurement_of_an_earlier_version_goes_on_with_its_seed(small_run: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "run"
-    shutil.copytree(small_run, folder)
-    journal = folder / "journal.jsonl"
-    journal.write_text("".join(journal.read_text().splitlines(keepends=True)[:-1]))
-    match = folder / "matches" / "strength-0002"
-    with closing(sqlite3.connect(match / "match.db")) as database, database:
-        database.execute("DELETE FROM games")
-        database.execute("UPDATE match SET settings = json_set(settings, '$.seed', 3)")  # that of the gate
-
-    assert learn(None, folder).finished
-
-    begun = read_settings(match)
-    assert begun is not None
-    assert begun.seed == 3
-    assert Journal(folder).all(Measured)[-1].games == len(list(read_games(match))) == 4
-
-
 def test_a_run_cannot_have_fewer_generations_than_are_complete(small_run: Path, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     shutil.copytree(small_run, folder)
@@ -325,7 +305,7 @@ def test_a_run_begins_with_the_weights_of_the_embedded_network(
     """Another one stands for it, which is smaller and faster to read."""
     monkeypatch.setattr(models, "find_network", lambda _: RunFolder(small_run).checkpoint(2))
 
-    first = create_network(learn_run.small(learner={"initial": "embedded"}), RunFolder(tmp_path))
+    first = create_network(Run(learn_run.small(learner={"initial": "embedded"}), tmp_path))
 
     assert first.sha256 == Journal(small_run).networks[2].sha256
     assert load_checkpoint(RunFolder(tmp_path).learner / "checkpoint.pt").step == 0
@@ -334,7 +314,7 @@ def test_a_run_begins_with_the_weights_of_the_embedded_network(
 def test_initial_weights_of_a_smaller_network_grow(small_run: Path, tmp_path: Path) -> None:
     small = RunFolder(small_run).checkpoint(2)
     settings = learn_run.small(learner={"initial": str(small)}, network={"name": "resnet2x24"})
-    kept = create_network(settings, RunFolder(tmp_path))
+    kept = create_network(Run(settings, tmp_path))
     planes = torch.rand(3, 62, 9, 9), torch.rand(3, 57, 9, 9)
     with torch.inference_mode():
         for before, after in zip(
@@ -352,7 +332,7 @@ def test_initial_weights_of_another_shape_are_refused(small_run: Path, tmp_path:
     with pytest.raises(
         LoopError, match=r"learner, initial: .*network-0002\.pt: it is .*blocks=1.*to train is .*channels=8.*shrink"
     ):
-        create_network(settings, RunFolder(tmp_path))
+        create_network(Run(settings, tmp_path))
 
 
 def test_supervised_files_have_their_share_of_the_samples(tmp_path: Path) -> None:
@@ -363,7 +343,7 @@ def test_supervised_files_have_their_share_of_the_samples(tmp_path: Path) -> Non
         learner={"supervised": [f"{tmp_path}/a.psv*4", f"{tmp_path}/b.psv"], "supervised_share": 0.25}
     )
 
-    data = mixed_data(settings, [TrainingFile(tmp_path / "games.psv", 300)])
+    data = mixed_data(settings, [TrainingFile(tmp_path / "games.psv", 300, "")])
 
     visits = np.bincount(np.digitize(data.epoch_order(1, 0), [300, 310]))
     assert visits.tolist() == [300, 50, 50]  # 100 of 400; a has a fifth of b's positions, but counts four times
@@ -374,7 +354,7 @@ def test_positions_of_chunks_have_their_weights(tmp_path: Path) -> None:
     learn(settings, tmp_path)
     chunks = Manifest(tmp_path).chunks()
     assert all(chunk.weights for chunk in chunks)
-    window = [TrainingFile(tmp_path / chunk.path, chunk.positions) for chunk in chunks]
+    window = [TrainingFile(tmp_path / chunk.path, chunk.positions, chunk.sha256) for chunk in chunks]
 
     found = mixed_data(settings, window).arrays(range(8)).position_weights
 

@@ -1,6 +1,5 @@
 """The learner's step: what a position pays for, and what it trains on when files changed after it was cut off."""
 
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -81,28 +80,6 @@ def test_what_was_excluded_in_the_middle_of_training_leaves_the_weights(tmp_path
     assert load_checkpoint(within / CHECKPOINT).step == Journal(within).learner_steps
 
 
-def test_a_run_that_was_cut_off_by_an_earlier_version_goes_on(small_run: Path, tmp_path: Path) -> None:
-    folder = stopped_run(tmp_path / "run", 2, "train", 9)
-    (folder / PLAN).unlink()
-    step = load_checkpoint(folder / CHECKPOINT).step
-
-    assert not learn(None, folder, listener=Stopping(2, "train", 1)).finished
-    assert load_checkpoint(folder / CHECKPOINT).step >= step
-    assert learn_run.run(folder).finished
-
-    assert digests(folder) == digests(small_run)
-
-
-def test_a_run_that_an_earlier_version_left_beyond_its_steps_begins_the_training_again(tmp_path: Path) -> None:
-    folder = stopped_run(tmp_path / "run", 2, "train", 9, **QUICK)
-    (folder / PLAN).unlink()
-    exclude(folder, slice(2, 4))
-
-    assert learn(None, folder).finished
-
-    assert load_checkpoint(folder / CHECKPOINT).step == Journal(folder).learner_steps
-
-
 # ------------------------------------------------------------------------------ what positions pay for
 
 
@@ -124,24 +101,6 @@ def test_each_position_pays_once_though_it_is_excluded_and_admitted(tmp_path: Pa
 
     assert learn(None, folder).finished
 
-    assert samples_a_position(folder) == learn_run.small().learner.samples_per_position
-
-
-def test_a_journal_of_an_earlier_version_goes_on(small_run: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "run"
-    shutil.copytree(small_run, folder)
-    journal = Journal(folder)
-    assert set(journal.paid) == set(journal.chunks)
-    text = journal.path.read_text(encoding="utf-8")
-    for entry in journal.all(Trained):
-        old = entry.model_dump_json(exclude={"paid"})
-        text = text.replace(entry.model_dump_json(), old)
-    journal.path.write_text(text, encoding="utf-8")
-    assert all(entry.paid is None for entry in Journal(folder).all(Trained))
-
-    assert learn(learn_run.small(generations=3), folder).finished
-
-    assert Journal(folder).all(Trained)[-1].paid == Journal(folder).all(Played)[-1].chunks
     assert samples_a_position(folder) == learn_run.small().learner.samples_per_position
 
 
@@ -170,7 +129,7 @@ def test_after_a_rollback_and_a_generation_without_steps_it_begins_from_the_netw
         journal.entries.append(
             Trained(
                 generation=number, steps=network.steps if network else journal.learner_steps, budget=0,
-                seen_positions=1, window=1, network=network, fresh=None, test=None, losses=None,
+                seen_positions=1, window=1, network=network, fresh=None, test=None, losses=None, paid=(),
             )
         )  # fmt: skip
         journal.entries.append(

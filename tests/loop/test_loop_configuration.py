@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fukayomi.loop.folder import RunFolder
+from fukayomi.loop.run import Run
 from fukayomi.loop.settings import (
     LoopError,
     build_settings,
@@ -200,9 +200,11 @@ def example(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 def test_a_run_can_begin_with_each_example(example: Path, tmp_path: Path) -> None:
     settings = build_settings(read_settings(example))
     (tmp_path / "run").mkdir()
-    folder = RunFolder(tmp_path / "run")
+    run = Run(settings, tmp_path / "run")
 
-    assert folder.begin(settings) == folder.saved_settings()
+    run.begin()
+
+    assert run.settings == run.folder.saved_settings()
 
 
 def test_the_examples_of_the_documentation_are_valid(example: Path, tmp_path: Path) -> None:

@@ -13,13 +13,14 @@ from fukayomi._native import cpu_instructions
 from fukayomi.arena.results.match_db import DATABASE, connect_read_only
 from fukayomi.engine import EvaluatorError
 from fukayomi.engine.evaluators.backends.network_file import NetworkFile, int8_path
-from fukayomi.listener import SILENT
+from fukayomi.files.inputs import file_sha256
 from fukayomi.loop import LoopError, learn, read_status
-from fukayomi.loop.folder import RunFolder, file_sha256
+from fukayomi.loop.folder import RunFolder
 from fukayomi.loop.generation import play_here
 from fukayomi.loop.journal import Journal
 from fukayomi.loop.learner import TrainingFile, publish
 from fukayomi.loop.matches.strength import measure
+from fukayomi.loop.run import Run
 from fukayomi.loop.settings import GeneratorSettings
 from fukayomi.selfplay.league import LeagueNetwork, LeagueSettings
 
@@ -36,16 +37,19 @@ def identities(match: Path) -> list[str]:
 def begun(folder: Path, **machine: Any) -> str | None:
     """The precision of a run that begins, or goes on, with such a generator. Its first step is done then."""
     folder.mkdir(exist_ok=True)
-    settings = RunFolder(folder).begin(learn_run.small(generator=MACHINE | machine))
+    run = Run(learn_run.small(generator=MACHINE | machine), folder)
+    run.begin()
     (folder / "journal.jsonl").write_text("a step\n")
-    return settings.generator.precision
+    return run.settings.generator.precision
 
 
 def begun_with_opponent(folder: Path, other: Path) -> str | None:
     """The same of a run that has a network of another run as an opponent."""
     folder.mkdir()
     league = {"network": [{"name": "main", "file": str(RunFolder(other).network(0))}]}
-    return RunFolder(folder).begin(learn_run.small(generator=MACHINE, league=league)).generator.precision
+    run = Run(learn_run.small(generator=MACHINE, league=league), folder)
+    run.begin()
+    return run.settings.generator.precision
 
 
 def test_each_network_has_an_int8_file_that_the_journal_knows(int8_run: Path, small_run: Path) -> None:
@@ -92,7 +96,7 @@ def test_anchors_are_computed_in_fp32(int8_run: Path, tmp_path: Path) -> None:
     measuring = {"device": "cpu", "anchor": [anchor], "earlier": 0, "first": False}
     settings = learn_run.small(**learn_run.INT8 | {"strength": measuring})
 
-    assert measure(settings, folder, Journal(folder.path), SILENT).opponents == ("first",)
+    assert measure(Run(settings, folder.path)).opponents == ("first",)
 
     found = [identity.split()[0] for identity in identities(folder.matches / "strength-0001")]
     assert [identity.partition("-")[2] for identity in found] == ["int8-cpu", "fp32-cpu"]
@@ -121,9 +125,9 @@ def test_the_newest_games_show_how_large_activations_are(
 
     monkeypatch.setattr("fukayomi.learning.int8.export_int8", export)
     for sizes in ([6000, 3000, 0, 1800], [20, 43], [20, 44]):
-        files = [TrainingFile(Path(f"{number}.hcpe3"), size) for number, size in enumerate(sizes)]
+        files = [TrainingFile(Path(f"{number}.hcpe3"), size, "") for number, size in enumerate(sizes)]
         with pytest.raises(InterruptedError):
-            publish(learn_run.small(**learn_run.INT8), RunFolder(folder), 1, files, SILENT)
+            publish(Run(learn_run.small(**learn_run.INT8), folder), 1, files)
 
     assert calibrated == [["1.hcpe3", "3.hcpe3"], [], ["0.hcpe3", "1.hcpe3"]]
 
@@ -131,14 +135,14 @@ def test_the_newest_games_show_how_large_activations_are(
 def test_a_run_without_a_choice_begins_with_what_suits_the_cpu_and_keeps_it(
     small_run: Path, int8_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fukayomi.loop.folder.cpu_features", lambda: ("AVX2", "VNNI"))
+    monkeypatch.setattr("fukayomi.loop.run.cpu_features", lambda: ("AVX2", "VNNI"))
     assert begun(tmp_path / "a") == "int8"
     assert begun(tmp_path / "b", precision="fp32") == "fp32"
     assert begun(tmp_path / "c", device="cuda") == "fp32"
     assert begun(tmp_path / "h", device="native") == ("int16" if cpu_instructions("int16") else "fp32")
     assert begun_with_opponent(tmp_path / "f", small_run) == "fp32"
     assert begun_with_opponent(tmp_path / "g", int8_run) == "int8"
-    monkeypatch.setattr("fukayomi.loop.folder.cpu_features", lambda: ("AVX2",))
+    monkeypatch.setattr("fukayomi.loop.run.cpu_features", lambda: ("AVX2",))
     assert [begun(tmp_path / run) for run in ("a", "b", "d")] == ["int8", "fp32", "fp32"]
     assert begun(tmp_path / "a", device="cuda") == "int8"
 
@@ -169,15 +173,6 @@ def test_a_run_in_int16(tmp_path: Path) -> None:
     ]
 
 
-def test_a_run_from_before_there_was_a_choice_goes_on_in_fp32(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fukayomi.loop.folder.cpu_features", lambda: ("VNNI",))
-    begun(tmp_path, precision="fp32")
-    file = tmp_path / "run.toml"
-    file.write_text(file.read_text().replace('precision = "fp32"\n', ""))
-
-    assert begun(tmp_path) == "fp32"
-
-
 def test_a_network_that_cannot_be_quantised_is_refused(
     int8_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -186,7 +181,7 @@ def test_a_network_that_cannot_be_quantised_is_refused(
     monkeypatch.setattr("fukayomi.nn.quantization._trunk", lambda _: [])
 
     with pytest.raises(LoopError, match=r'no convolutions .* to quantise; set precision = "fp32" in \[generator\]'):
-        publish(learn_run.small(**learn_run.INT8), RunFolder(folder), 1, [], SILENT)
+        publish(Run(learn_run.small(**learn_run.INT8), folder), 1, [])
 
 
 def test_an_opponent_without_an_int8_file_is_named(small_run: Path, int8_run: Path, tmp_path: Path) -> None:

@@ -14,7 +14,8 @@ from fukayomi.loop import LoopError, learn, read_status, write_report
 from fukayomi.loop.folder import RunFolder
 from fukayomi.loop.generation import league_settings
 from fukayomi.loop.ingest import Manifest, RejectedError, validate_chunk
-from fukayomi.loop.journal import Gated, Ingested, Journal, KeptNetwork, Played, Started, Trained
+from fukayomi.loop.journal import Games, Gated, Ingested, Journal, KeptNetwork, Played, Started, Trained
+from fukayomi.loop.run import Run
 from fukayomi.selfplay import find_chunks, read_chunk
 from fukayomi.selfplay.chunk import sidecar_of
 
@@ -109,8 +110,7 @@ def test_an_exploiter_learns_from_its_own_moves_against_the_main_network(small_r
         (1, "main", 4),
         (2, "main", 4),
     ]
-    settings, journal = learn_run.small(league=league), Journal(folder)
-    later = league_settings(settings, RunFolder(folder), journal)
+    later = league_settings(Run(learn_run.small(league=league), folder))
     assert later
     assert (later.networks[0].name, later.networks[0].games) == ("main", 8)
 
@@ -142,8 +142,8 @@ def test_the_newest_earlier_networks_are_opponents_and_hard_ones_are_drawn_more_
     """A journal of three generations whose games were against the networks before."""
     folder = RunFolder(small_run)
     kept = Journal(small_run).networks
-    settings = learn_run.small(generations=4, league={"past": 2})
-    journal = Journal(tmp_path)
+    run = Run(learn_run.small(generations=4, league={"past": 2}), small_run)
+    run.journal = journal = Journal(tmp_path)
     results = [{}, {"network-0000": (0, 1, 3)}, {"network-0000": (0, 0, 4), "network-0001": (7, 2, 0)}]
     journal.entries += [Started(network=kept[0])]
     for number, opponents in enumerate(results, 1):
@@ -155,12 +155,12 @@ def test_the_newest_earlier_networks_are_opponents_and_hard_ones_are_drawn_more_
             ),
             Trained(
                 generation=number, steps=1, budget=0, seen_positions=1, window=1, network=network, fresh=None,
-                test=None, losses=None,
+                test=None, losses=None, paid=(),
             ),
             Gated(generation=number, pairs=(), llr=None, decision="none", passed=None, kept=number != 3),
         ]  # fmt: skip
 
-    league = league_settings(settings, folder, journal)
+    league = league_settings(run)
 
     assert league
     found = {network.name: (network.games, network.wins, network.file) for network in league.networks}
@@ -169,8 +169,8 @@ def test_the_newest_earlier_networks_are_opponents_and_hard_ones_are_drawn_more_
     }  # fmt: skip
     chances = league.chances()
     assert chances["network-0000"] == pytest.approx(0.85 / (0.85 + 2 / 11))
-    newest = learn_run.small(league={"past": 1})
-    one = league_settings(newest, folder, journal)
+    run.settings = learn_run.small(league={"past": 1})
+    one = league_settings(run)
     assert one
     assert one.names == ["network-0001"]
 
@@ -187,14 +187,20 @@ def test_games_in_quarantine_do_not_count_against_the_league(small_run: Path, tm
     ]  # fmt: skip
     assert journal.results_against("main") == (900, 0, 0)
 
-    journal.entries.append(Ingested(generation=1, chunks=1, positions=1, quarantined=1, opponents={"main": (3, 1, 0)}))
+    accepted = Games(games=4, positions=1, plies=1, results={}, wrong_resignations=(0, 0))
+    journal.entries.append(
+        Ingested(
+            generation=1, chunks=1, positions=1, quarantined=1, played=accepted, opponents={"main": (3, 1, 0)}
+        )
+    )  # fmt: skip
 
     assert journal.results_against("main") == (3, 1, 0)
     assert journal.league == {1: {"main": (3, 1, 0)}}
 
 
 def test_a_first_generation_has_no_earlier_network(small_run: Path, tmp_path: Path) -> None:
-    journal = Journal(tmp_path)
-    journal.entries += [Started(network=Journal(small_run).networks[0])]
+    run = Run(learn_run.small(league={"past": 2}), small_run)
+    run.journal = Journal(tmp_path)
+    run.journal.entries += [Started(network=Journal(small_run).networks[0])]
 
-    assert league_settings(learn_run.small(league={"past": 2}), RunFolder(small_run), journal) is None
+    assert league_settings(run) is None

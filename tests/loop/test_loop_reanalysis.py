@@ -7,15 +7,16 @@ import pytest
 
 from fukayomi.cli.loop.learn_progress import describe
 from fukayomi.data import read_data
+from fukayomi.files.inputs import file_sha256
 from fukayomi.learning.layers import find_layer, layer_path, read_layer_info, sidecar_of
 from fukayomi.learning.settings import PRESETS
 from fukayomi.loop import build_settings, read_settings, read_status, write_report
-from fukayomi.loop.folder import RunFolder, file_sha256
 from fukayomi.loop.ingest import Manifest
 from fukayomi.loop.ingest.manifest import ChunkEntry
 from fukayomi.loop.journal import Journal, KeptNetwork, Reanalyzed, Started
 from fukayomi.loop.learner import TrainingFile, mixed_data
 from fukayomi.loop.reanalysis import LAYER, due_chunks, layer_of
+from fukayomi.loop.run import Run
 from fukayomi.loop.settings import LoopSettings
 
 
@@ -53,9 +54,11 @@ def test_layers_are_of_the_newest_network_and_games_stay_as_they_were(past_run: 
 
 def test_the_learner_learns_from_the_layers(past_run: Path) -> None:
     journal, settings = Journal(past_run), learn_run.small(**learn_run.PAST)
-    window = [TrainingFile(past_run / chunk.path, chunk.positions) for chunk in Manifest(past_run).chunks()]
+    window = [
+        TrainingFile(past_run / chunk.path, chunk.positions, chunk.sha256) for chunk in Manifest(past_run).chunks()
+    ]
 
-    layer = layer_of([file.path for file in window], RunFolder(past_run), journal)
+    layer = layer_of(Run(settings, past_run), [file.path for file in window])
     learnt, played = mixed_data(settings, window, layer), mixed_data(settings, window)
 
     assert layer == LAYER
@@ -67,7 +70,7 @@ def test_the_learner_learns_from_the_layers(past_run: Path) -> None:
     assert 0 < changed.sum() <= journal.all(Reanalyzed)[-1].changed
     assert not changed[-1], "the newest games have their own targets"
     assert (learnt.arrays(rows).results == played.arrays(rows).results).all()
-    assert layer_of([window[-1].path], RunFolder(past_run), journal) is None
+    assert layer_of(Run(settings, past_run), [window[-1].path]) is None
 
 
 def test_status_progress_and_page_tell_of_it(past_run: Path, small_run: Path, tmp_path: Path) -> None:
@@ -93,16 +96,17 @@ def chunk(number: int, generation: int, positions: int = 100) -> ChunkEntry:
     )
 
 
-def journal_of(folder: Path, generation: int, *renewed: tuple[int, tuple[str, ...]]) -> Journal:
-    """A journal whose newest network is of a generation, with earlier reanalyses by networks."""
-    journal = Journal(folder, reanalyzes=True)
+def run_of(settings: LoopSettings, folder: Path, generation: int, *renewed: tuple[int, tuple[str, ...]]) -> Run:
+    """A run whose newest network is of a generation, with earlier reanalyses by networks."""
+    run = Run(settings, folder)
+    journal = run.journal
     network = KeptNetwork(generation=generation, file="x.onnx", sha256="0" * 64, steps=0)
     journal.entries += [Started(network=network)]
     journal.entries += [
         Reanalyzed(generation=number, network=by, chunks=paths, positions=1, changed=1, moved=0)
         for number, (by, paths) in enumerate(renewed, 1)
     ]
-    return journal
+    return run
 
 
 def settings(**changes: object) -> LoopSettings:
@@ -111,19 +115,19 @@ def settings(**changes: object) -> LoopSettings:
 
 def test_all_chunks_of_the_window_with_targets_of_earlier_networks_are_due(tmp_path: Path) -> None:
     chunks = [chunk(1, 0), chunk(2, 0), chunk(3, 0), chunk(4, 1), chunk(5, 2), chunk(6, 0, 0)]
-    journal = journal_of(tmp_path, 2, (1, ("games/w-2.hcpe3",)), (2, ("games/w-3.hcpe3",)))
+    run = run_of(settings(), tmp_path, 2, (1, ("games/w-2.hcpe3",)), (2, ("games/w-3.hcpe3",)))
 
-    found = due_chunks(settings(), journal, chunks)
+    found = due_chunks(run, chunks)
 
     assert [each.path[-7] for each in found] == ["2", "4"]  # 1 is too old, 3 and 5 are of network 2, 6 is empty
 
 
 def test_by_age_chunks_with_the_oldest_targets_are_due(tmp_path: Path) -> None:
     chunks = [chunk(1, 0), chunk(2, 0), chunk(3, 1), chunk(4, 2)]
-    journal = journal_of(tmp_path, 3, (2, ("games/w-1.hcpe3",)))
 
     def due(share: float) -> list[str]:
-        return [each.path[-7] for each in due_chunks(settings(select="age", share=share), journal, chunks)]
+        run = run_of(settings(select="age", share=share), tmp_path, 3, (2, ("games/w-1.hcpe3",)))
+        return [each.path[-7] for each in due_chunks(run, chunks)]
 
     assert [due(share) for share in (0.25, 0.5, 0.6, 1)] == [["2"], ["2", "3"], ["2", "3", "1"], ["2", "3", "1", "4"]]
 

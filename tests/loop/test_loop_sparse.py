@@ -14,14 +14,16 @@ from learn_run import digests
 
 from fukayomi.arena.results.match_db import DATABASE, connect_read_only
 from fukayomi.engine import Network
+from fukayomi.files.inputs import file_sha256
 from fukayomi.learning.checkpoint import load_checkpoint
 from fukayomi.learning.models import export_network, load_network
 from fukayomi.loop import LoopError, build_settings, read_status
-from fukayomi.loop.folder import RunFolder, file_sha256
-from fukayomi.loop.inputs import check_inputs
+from fukayomi.loop.folder import RunFolder
 from fukayomi.loop.journal import Journal, Played, Reanalyzed, Trained
 from fukayomi.loop.learner import create_network
+from fukayomi.loop.run import Run
 from fukayomi.loop.settings import read_settings
+from fukayomi.loop.steps import check_run
 from fukayomi.nn.sparse_config import SparseConfig
 from fukayomi.selfplay.chunk import read_chunk_info
 from fukayomi.shogi import Position
@@ -102,7 +104,7 @@ def test_a_run_begins_with_the_weights_of_a_file(suffix: str, sparse_run: Path, 
         export_network(load_network(RunFolder(sparse_run).checkpoint(2)), initial)
     settings = learn_run.small(**learn_run.SPARSE | {"learner": {"initial": str(initial)}})
 
-    found = create_network(settings, RunFolder(tmp_path / "run"))
+    found = create_network(Run(settings, tmp_path / "run"))
 
     with (
         Network(tmp_path / "run" / "networks" / found.file, threads=1, batch_size=8) as begun,
@@ -122,7 +124,7 @@ def test_it_begins_as_no_network_of_another_shape_or_family(small_run: Path, spa
         with pytest.raises(
             LoopError, match=r"learner, initial: .*network-0001\..* a sparse network begins as one of its"
         ):
-            create_network(settings, RunFolder(tmp_path / "run"))
+            create_network(Run(settings, tmp_path / "run"))
 
 
 @pytest.mark.parametrize(
@@ -134,22 +136,22 @@ def test_it_begins_as_no_network_of_another_shape_or_family(small_run: Path, spa
         ("learner", "cuda", "learner, device: sparse networks need cpu or auto, not cuda"),
     ],
 )
-def test_other_devices_are_refused_before_the_run_begins(table: str, device: str, message: str) -> None:
+def test_other_devices_are_refused_before_the_run_begins(table: str, device: str, message: str, tmp_path: Path) -> None:
     changes = {name: value for name, value in learn_run.SPARSE.items() if name != "league"}
     with pytest.raises(LoopError, match=message):
-        check_inputs(learn_run.small(**changes, **{table: {"device": device}}))
+        check_run(Run(learn_run.small(**changes, **{table: {"device": device}}), tmp_path))
 
 
-def test_so_they_are_for_sparse_networks_of_the_league_and_of_anchors(sparse_run: Path) -> None:
+def test_so_they_are_for_sparse_networks_of_the_league_and_of_anchors(sparse_run: Path, tmp_path: Path) -> None:
     file = str(RunFolder(sparse_run).network(0, ".sparse"))
     league = {"generator": {"device": "cpu"}, "league": {"network": [{"name": "main", "file": file}]}}
     with pytest.raises(LoopError, match="league, network, main, file: sparse networks need native or auto, not cpu"):
-        check_inputs(learn_run.small(**league))
+        check_run(Run(learn_run.small(**league), tmp_path))
     anchors = {"strength": {"device": "cpu", "anchor": [{"name": "fixed", "network": file}]}}
     with pytest.raises(LoopError, match="strength, anchor, fixed: sparse networks need native or auto, not cpu"):
-        check_inputs(learn_run.small(**anchors))
+        check_run(Run(learn_run.small(**anchors), tmp_path))
     on_native = learn_run.small(league=league["league"], strength={"anchor": anchors["strength"]["anchor"]})
-    check_inputs(on_native)
+    check_run(Run(on_native, tmp_path))
 
 
 @pytest.mark.timeout(120)

@@ -18,7 +18,7 @@ from fukayomi.selfplay import (
     generate,
     read_chunk,
 )
-from fukayomi.selfplay.journal import Journal
+from fukayomi.selfplay.journal import GameJournal
 
 
 class Ending(Heard):
@@ -56,9 +56,9 @@ def test_a_killed_run_that_is_told_to_end_plays_only_what_its_chunk_waits_for(
         data = path.read_bytes()
         begin = struct.calcsize("<4s4I")
         run = json.loads(data[begin : begin + struct.unpack_from("<4sI", data)[1]])
-        games = Journal(path, run).games
+        games = GameJournal(path, run).games
         path.unlink()
-        journal = Journal(path, run)
+        journal = GameJournal(path, run)
         for number in over:
             journal.add(games[number])
         journal.close()

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from fukayomi import fan_out
 from fukayomi.selfplay import (
     GameSummary,
     JsonLines,
     LogLines,
-    SelfplayListeners,
     SelfplayProgress,
     SelfplaySettings,
     TensorBoard,
@@ -67,7 +67,7 @@ def test_lines_have_date_and_level() -> None:
 
 def test_json_lines_and_curves_follow_a_run(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
-    listeners = SelfplayListeners(JsonLines(path), TensorBoard(tmp_path / "curves"))
+    listeners = fan_out(JsonLines(path), TensorBoard(tmp_path / "curves"))
     result = generate(SHORT, "<hash>", tmp_path / "games", games=6, listener=listeners)
     lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     kinds = [next(iter(line)) for line in lines]

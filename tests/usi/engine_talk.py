@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from fukayomi.shogi import Position
-from fukayomi.usi.client import EngineTimeoutError, UsiClient
+from fukayomi.usi.client import EngineLine, EngineTimeoutError, UsiClient
 
 Start = Callable[..., UsiClient]
 """The fixture `start` of conftest.py."""
@@ -19,6 +19,11 @@ ONE_MOVE = "k8/9/9/9/9/9/9/r8/K8 b - 1"
 
 def moves_of(sfen: str | None = None) -> set[str]:
     return {move.usi() for move in (Position.from_sfen(sfen) if sfen else Position()).legal_moves}
+
+
+def next_line(client: UsiClient, timeout_s: float, awaited: str = "a line") -> EngineLine:
+    """The next line of the engine."""
+    return client.read_until(lambda _: True, timeout_s, awaited)[0]
 
 
 def strings(client: UsiClient) -> list[str]:

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+from engine_talk import next_line
 from patience import PATIENCE_S, until
 
 from fukayomi.usi.client import (
@@ -408,7 +409,7 @@ def test_an_answer_that_is_read_as_a_line_ends_the_search_as_well() -> None:
         client.handshake()
         client.start_go(Go(nodes=1))
         client.set_option("Depth", "3")
-        assert client.read_line(PATIENCE_S).text == "bestmove 7g7f"
+        assert next_line(client, PATIENCE_S).text == "bestmove 7g7f"
         assert client.state is State.READY
         assert echoed(client) == ["Depth value 3"]
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from engine_talk import MATE_IN_ONE, MATED, Command, Start
+from engine_talk import MATE_IN_ONE, MATED, Command, Start, next_line
 from patience import PATIENCE_S, until
 from places import SAMPLES
 
@@ -155,7 +155,7 @@ def conversation(client: UsiClient, seed: int) -> None:
     send(client, "isready", asked)
     answers, readies = list[EngineLine](), lines.count("isready")
     while readies >= 0:
-        line = client.read_line(PATIENCE_S, f"an answer to conversation {seed}")
+        line = next_line(client, PATIENCE_S, f"an answer to conversation {seed}")
         answers += [line] if is_answer(line.text) else []
         readies -= line.text == "readyok"
     assert len(answers) == len(asked) == SEQUENCES, f"conversation {seed}"

@@ -1,7 +1,7 @@
 """The answers of the USI engine to a GUI."""
 
 import pytest
-from engine_talk import DECLARED, MATE_IN_ONE, MATED, Start, moves_of, never_answers, strings
+from engine_talk import DECLARED, MATE_IN_ONE, MATED, Start, moves_of, never_answers, next_line, strings
 from patience import PATIENCE_S
 
 from fukayomi.engine import Engine, Network
@@ -127,7 +127,7 @@ def says_at_once(client: UsiClient, reason: str) -> None:
     """Check that a search without an end says why there is none, and resigns at `stop`, not before."""
     for go in (Go(infinite=True), Go(ponder=True)):
         client.start_go(go)
-        assert client.read_line(PATIENCE_S).text == f"info string no search: {reason}"
+        assert next_line(client, PATIENCE_S).text == f"info string no search: {reason}"
         never_answers(client, 0.2)
         client.stop()
         answer = client.wait_answer(PATIENCE_S)
@@ -297,7 +297,7 @@ def test_an_evaluator_that_fails_ends_the_search_with_a_reason_and_a_move(start:
         assert answer.bestmove.move in moves_of()
         assert any(info.string == "Error: the device caught fire" for info in answer.infos)
         client.start_go(Go(infinite=True))
-        assert "caught fire" in client.read_line(PATIENCE_S).text
+        assert "caught fire" in next_line(client, PATIENCE_S).text
         never_answers(client, 0.2)
         client.stop()
         assert client.wait_answer(PATIENCE_S).bestmove is not None

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from engine_talk import Command, Start, moves_of, strings
+from engine_talk import Command, Start, moves_of, next_line, strings
 from patience import PATIENCE_S, one_of_several
 
 from fukayomi.engine.settings import IGNORED_OPTIONS, usi_options
@@ -54,9 +54,9 @@ def test_loads_nothing_before_isready(start: Start) -> None:
 def test_a_network_that_is_not_there_ends_the_engine_with_a_reason(start: Start) -> None:
     client = start(ready=False, DNN_Model="/nowhere/net.onnx")
     client.send("isready")
-    lines = [client.read_line(PATIENCE_S).text]
+    lines = [next_line(client, PATIENCE_S).text]
     with pytest.raises(EngineDiedError, match="exit code 1"):
-        client.read_line(PATIENCE_S)
+        next_line(client, PATIENCE_S)
     assert (
         lines[0] == "info string Error: cannot load the network: DNN_Model /nowhere/net.onnx: no file /nowhere/net.onnx"
     )
@@ -66,7 +66,7 @@ def test_a_further_network_that_is_not_there_is_named_by_its_option_before_the_f
     client = start(ready=False, DNN_Model="<internal>", DNN_Model3="/nowhere/net.onnx")
     client.send("isready")
     reason = "cannot load the network: DNN_Model3 /nowhere/net.onnx: no file /nowhere/net.onnx"
-    assert client.read_line(PATIENCE_S).text == f"info string Error: {reason}"
+    assert next_line(client, PATIENCE_S).text == f"info string Error: {reason}"
 
 
 def test_a_network_named_before_go_is_loaded_at_isready(start: Start) -> None:
@@ -74,9 +74,9 @@ def test_a_network_named_before_go_is_loaded_at_isready(start: Start) -> None:
     client.set_option("DNN_Model", "/nowhere/net.onnx")
     assert client.go(Go(nodes=10), PATIENCE_S).bestmove is not None, "the network that is loaded plays on"
     client.send("isready")
-    assert "no file /nowhere/net.onnx" in client.read_line(PATIENCE_S).text
+    assert "no file /nowhere/net.onnx" in next_line(client, PATIENCE_S).text
     with pytest.raises(EngineDiedError, match="exit code 1"):
-        client.read_line(PATIENCE_S)
+        next_line(client, PATIENCE_S)
 
 
 @pytest.mark.parametrize("model", ["~nosuchuser/x.onnx", "x" * 300 + ".onnx", "a\x00b.onnx", "/", "y/" * 400_000])

@@ -3,7 +3,7 @@
 import time
 
 import pytest
-from engine_talk import DECLARED, MATE_IN_ONE, MATED, ONE_MOVE, Start, moves_of, never_answers, strings
+from engine_talk import DECLARED, MATE_IN_ONE, MATED, ONE_MOVE, Start, moves_of, never_answers, next_line, strings
 from patience import PATIENCE_S, one_of_several, seconds_of
 
 from fukayomi.shogi import Position
@@ -153,7 +153,7 @@ def test_stochastic_ponder_keeps_the_tree_of_the_answer_and_names_no_move(start:
     assert answer.bestmove is not None
     assert answer.bestmove.ponder is None
     with pytest.raises(EngineTimeoutError):
-        client.read_line(0.3)  # it searches on silently
+        next_line(client, 0.3)  # it searches on silently
     reply = next(iter(Position.from_usi(f"startpos moves {answer.bestmove.move}").legal_moves)).usi()
     client.position(None, (answer.bestmove.move, reply))
     assert client.go(Go(nodes=100), PATIENCE_S).bestmove is not None

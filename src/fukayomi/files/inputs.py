@@ -5,6 +5,7 @@ A named pipe would block for ever, a device fill the memory; and a device that i
 
 import contextlib
 import errno
+import hashlib
 import os
 import stat
 from pathlib import Path
@@ -61,6 +62,18 @@ def read_input(path: Path | str, limit: int) -> bytes:
     if is_large or len(data) > limit:
         raise InputFileError(path, f"larger than {limit >> 20} MiB")
     return data
+
+
+def file_sha256(path: Path | str) -> str:
+    """The SHA-256 of a regular file, in hexadecimal digits.
+
+    Raises:
+        InputFileError: The path is a named pipe, a socket or a device.
+        OSError: The file cannot be read.
+    """
+    require_file(path)
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def require_file(path: Path | str) -> None:

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from fukayomi.learning.labelling.settings import LabelError, LabelSettings
     from fukayomi.learning.layers import LayerError, LayerInfo
     from fukayomi.learning.listeners.json_lines import JsonLinesListener
-    from fukayomi.learning.listeners.listener import TrainingListener, TrainingListeners
+    from fukayomi.learning.listeners.listener import TrainingListener
     from fukayomi.learning.listeners.tensorboard import TensorBoardListener
     from fukayomi.learning.metrics import Metrics
     from fukayomi.learning.models import ModelFileError, export_network, load_model, load_network
@@ -59,8 +59,8 @@ if TYPE_CHECKING:
     from fukayomi.learning.reanalysis.settings import ReanalysisError, ReanalysisSettings, Root, Selection
     from fukayomi.learning.settings import TrainingError, TrainingSettings
     from fukayomi.learning.training.guard import DivergenceError
-    from fukayomi.learning.training.journal import TrainingResult
-    from fukayomi.learning.training.loop import train
+    from fukayomi.learning.training.reporter import TrainingResult
+    from fukayomi.learning.training.training import train
 
 __all__ = [
     "Batch",
@@ -89,7 +89,6 @@ __all__ = [
     "TensorBoardListener",
     "TrainingError",
     "TrainingListener",
-    "TrainingListeners",
     "TrainingResult",
     "TrainingSettings",
     "evaluate",
@@ -120,7 +119,7 @@ __getattr__, __dir__ = lazy(
         ".labelling.labelling": ("label_positions",),
         ".labelling.settings": ("LabelError", "LabelSettings"),
         ".layers": ("LayerError", "LayerInfo"),
-        ".listeners.listener": ("TrainingListener", "TrainingListeners"),
+        ".listeners.listener": ("TrainingListener",),
         ".metrics": ("Metrics",),
         ".models": ("ModelFileError", "export_network", "load_model", "load_network"),
         ".reanalysis.reanalysis": ("Reanalysis", "reanalyze"),
@@ -128,7 +127,7 @@ __getattr__, __dir__ = lazy(
         ".settings": ("TrainingError", "TrainingSettings"),
         ".listeners.tensorboard": ("TensorBoardListener",),
         ".training.guard": ("DivergenceError",),
-        ".training.journal": ("TrainingResult",),
-        ".training.loop": ("train",),
+        ".training.reporter": ("TrainingResult",),
+        ".training.training": ("train",),
     },
 )

@@ -12,7 +12,6 @@ positions of both have the same numbers, and the weights of a chunk of self-play
 a layer are float32 [N], one for each position with targets, in the order of the file.
 """
 
-import hashlib
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,7 +20,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from fukayomi.data.formats.rows import DataFileError
-from fukayomi.files.inputs import read_input
+from fukayomi.files.inputs import file_sha256, read_input
 from fukayomi.learning.position_weights import weights_of
 from fukayomi.settings.problems import first_problem
 
@@ -125,11 +124,11 @@ def find_layer(original: Path | str, layer: str) -> Path | None:
         return None
     info = read_layer_info(sidecar)
     remedy = f"remove {file} and {sidecar.name}, and make the layer again (fukayomi reanalyze)"
-    if sha256_of(Path(original)) != info.original_sha256:
+    if file_sha256(Path(original)) != info.original_sha256:
         raise LayerError(f"{file} does not belong to {original}: it was made from other games; {remedy}")
     if not file.is_file():
         raise LayerError(f"{file} is missing, but {sidecar.name} is there; {remedy}")
-    if file.stat().st_size != info.bytes or sha256_of(file) != info.sha256:
+    if file.stat().st_size != info.bytes or file_sha256(file) != info.sha256:
         raise LayerError(f"{file} is damaged: it is not the file that its sidecar describes; {remedy}")
     return file
 
@@ -151,7 +150,7 @@ def find_layer_weights(layer_file: Path) -> Path | None:
     info, file = read_layer_info(sidecar_of(layer_file)), weights_of(layer_file)
     if info.weights_sha256 is None:
         return None
-    if not file.is_file() or sha256_of(file) != info.weights_sha256:
+    if not file.is_file() or file_sha256(file) != info.weights_sha256:
         raise LayerError(
             f"{file} is missing or damaged: it is not the file that {sidecar_of(layer_file).name} describes; remove "
             f"{layer_file.name} and {sidecar_of(layer_file).name}, and make the layer again (fukayomi reanalyze)"
@@ -173,9 +172,3 @@ def read_layer_info(sidecar: Path) -> LayerInfo:
     if info.version > VERSION:
         raise LayerError(f"{sidecar}: version {info.version}; this fukayomi reads versions up to {VERSION}; update it")
     return info
-
-
-def sha256_of(path: Path) -> str:
-    """The SHA-256 of a file in hexadecimal digits."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

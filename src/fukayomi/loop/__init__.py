@@ -17,16 +17,15 @@ from typing import TYPE_CHECKING
 from fukayomi._lazy import lazy
 
 if TYPE_CHECKING:
-    from fukayomi.loop.listener import LoopListener, LoopListeners
+    from fukayomi.loop.listener import LoopListener
     from fukayomi.loop.report.page import write_report
     from fukayomi.loop.report.status import RunStatus, read_status
-    from fukayomi.loop.run import LoopResult, learn
     from fukayomi.loop.settings import LoopError, LoopSettings, build_settings, read_settings
+    from fukayomi.loop.steps import LoopResult, learn
 
 __all__ = [
     "LoopError",
     "LoopListener",
-    "LoopListeners",
     "LoopResult",
     "LoopSettings",
     "RunStatus",
@@ -40,8 +39,8 @@ __all__ = [
 __getattr__, __dir__ = lazy(
     __name__,
     {
-        ".run": ("LoopResult", "learn"),
-        ".listener": ("LoopListener", "LoopListeners"),
+        ".steps": ("LoopResult", "learn"),
+        ".listener": ("LoopListener",),
         ".report.page": ("write_report",),
         ".report.status": ("RunStatus", "read_status"),
         ".settings": ("LoopError", "LoopSettings", "build_settings", "read_settings"),

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from fukayomi.errors import InvalidValueError
 from fukayomi.files.sparse_network import SUFFIX as SPARSE
 from fukayomi.nn.sparse_config import AnyConfig, SparseConfig
 
@@ -33,13 +34,13 @@ def precision_of(network: AnyNetwork, precision: str) -> str:
     return "int8" if is_sparse(network) else precision
 
 
-def odd_device(network: AnyNetwork, table: str, device: str) -> str | None:
-    """Why a device in a table of the settings cannot be that of a network; None: the family has no objection.
+def check_family(network: AnyNetwork, table: str, device: str) -> None:
+    """See that the device in a table of the settings can be that of a network of this family.
 
-    >>> odd_device(SparseConfig(), "gate", "cuda")
-    'sparse networks need native or auto, not cuda'
+    >>> check_family(SparseConfig(), "gate", "cuda")
+    Traceback (most recent call last):
+    fukayomi.errors.InvalidValueError: sparse networks need native or auto, not cuda
     """
     allowed = SPARSE_LEARNERS if table == "learner" else SPARSE_DEVICES
-    if not is_sparse(network) or device in allowed:
-        return None
-    return f"sparse networks need {' or '.join(allowed)}, not {device}"
+    if is_sparse(network) and device not in allowed:
+        raise InvalidValueError(f"sparse networks need {' or '.join(allowed)}, not {device}")

@@ -9,20 +9,16 @@ from typing import Any, Protocol
 from fukayomi.engine.evaluators.backends.machine import usable_cpus
 from fukayomi.engine.evaluators.backends.network_file import precision_for
 from fukayomi.engine.network import find_network
-from fukayomi.files.inputs import InputFileError
+from fukayomi.files.inputs import InputFileError, file_sha256
 from fukayomi.interruption import Stopped
 from fukayomi.listener import Listener
-from fukayomi.loop.folder import RunFolder, file_sha256
+from fukayomi.loop.families import check_family
 from fukayomi.loop.ingest.deliveries import GAMES, find_deliveries
 from fukayomi.loop.ingest.manifest import ChunkEntry, Manifest
+from fukayomi.loop.inputs import check_device, check_network, naming
 from fukayomi.loop.journal import Games, Journal, KeptNetwork, Played
-from fukayomi.loop.settings import (
-    BATCH_DEPENDENT_DEVICES,
-    REPRODUCIBLE_DEVICES,
-    GeneratorSettings,
-    LoopError,
-    LoopSettings,
-)
+from fukayomi.loop.run import Run
+from fukayomi.loop.settings import BATCH_DEPENDENT_DEVICES, REPRODUCIBLE_DEVICES, GeneratorSettings, LoopError
 from fukayomi.selfplay.chunk import ChunkError, ChunkInfo, ResultCounts, read_chunk_info, sidecar_of
 from fukayomi.selfplay.generator import SelfplayResult, generate
 from fukayomi.selfplay.league import League, LeagueError, LeagueNetwork, LeagueRules, LeagueSettings
@@ -88,21 +84,6 @@ class Generator(Protocol):
         ...
 
 
-def local_generator(machine: GeneratorSettings) -> Generator:
-    """The pool of games of this process."""
-
-    def play(
-        settings: SelfplaySettings, network: Path, out: Path, *, name: str, seed: int, first_game: int, games: int,
-        league: LeagueSettings | None, openings: Openings | None, listener: Listener,
-    ) -> SelfplayResult:  # fmt: skip
-        return play_here(
-            machine, settings, network, out, name=name, seed=seed, first_game=first_game, games=games, league=league,
-            openings=openings, listener=listener,
-        )  # fmt: skip
-
-    return play
-
-
 def play_here(
     machine: GeneratorSettings,
     settings: SelfplaySettings,
@@ -147,56 +128,70 @@ def play_here(
         raise LoopError(f"league, {error}") from error
 
 
-def past_networks(settings: LoopSettings, journal: Journal) -> list[KeptNetwork]:
+def check_generation(run: Run) -> None:
+    """See that the openings, the files and the programs of self-play are there, and a device that may run it.
+
+    The device, and the programs of a fleet, may be on other machines.
+
+    Raises:
+        LoopError: Something is missing; the message names the setting.
+    """
+    settings, device = run.settings, run.settings.generator.device
+    _ = run.openings
+    check_device(settings.network, "generator", device, is_here=False)
+    for network in settings.league.networks if settings.league else ():
+        with naming(f"league, network, {network.name}, file"):
+            check_network(network.file)
+            check_family(network.file, "generator", device)
+    if settings.league and settings.fleet is None:
+        with naming("league"):
+            settings.league.check_programs()
+
+
+def past_networks(run: Run) -> list[KeptNetwork]:
     """The earlier networks that are opponents in the generation that is due, in order."""
-    past = settings.league.past if settings.league else 0
-    return journal.networks[:-1][-past:] if past else []
+    past = run.settings.league.past if run.settings.league else 0
+    return run.journal.networks[:-1][-past:] if past else []
 
 
-def league_settings(settings: LoopSettings, folder: RunFolder, journal: Journal) -> LeagueSettings | None:
+def league_settings(run: Run) -> LeagueSettings | None:
     """The league of the generation that is due; None without an opponent, as in a first one that has no engine.
 
     Raises:
         LoopError: The file of a network is missing, or another one.
         EvaluatorError: That of a network of the settings is missing.
     """
-    if settings.league is None:
+    league = run.settings.league
+    if league is None:
         return None
-    past = [(network.name, folder.verified(network), 1.0) for network in past_networks(settings, journal)]
-    fixed = [(each.name, find_network(str(each.file)), each.weight) for each in settings.league.networks]
+    past = [(network.name, run.folder.verified(network), 1.0) for network in past_networks(run)]
+    fixed = [(each.name, find_network(str(each.file)), each.weight) for each in league.networks]
     networks: list[LeagueNetwork] = []
     for name, file, weight in (*past, *fixed):
-        wins, draws, losses = journal.results_against(name)
+        wins, draws, losses = run.journal.results_against(name)
         games = wins + draws + losses
         networks.append(LeagueNetwork(name=name, file=file, weight=weight, games=games, wins=wins + draws / 2))
-    if not (networks or settings.league.engines):
+    if not (networks or league.engines):
         return None
-    rules: dict[str, Any] = {name: getattr(settings.league, name) for name in LeagueRules.model_fields}
+    rules: dict[str, Any] = {name: getattr(league, name) for name in LeagueRules.model_fields}
     return LeagueSettings(**rules, networks=tuple(networks))
 
 
-def recorded_settings(
-    settings: LoopSettings, league: LeagueSettings | None, openings: Openings | None
-) -> dict[str, Any]:
+def recorded_settings(run: Run, league: LeagueSettings | None) -> dict[str, Any]:
     """The settings in the sidecars of the generation that is due.
 
     Raises:
         LoopError: A network of the league cannot be read.
     """
-    values = settings.selfplay.model_dump(mode="json")
+    values = run.settings.selfplay.model_dump(mode="json")
     if league is not None:
         try:
             values["league"] = league.recorded([file_sha256(network.file) for network in league.networks])
         except OSError as error:
             raise LoopError(f"league, network: {error.filename}: {error.strerror}") from error
-    if openings is not None:
-        values["openings"] = openings.settings
+    if run.openings is not None:
+        values["openings"] = run.openings.settings
     return values
-
-
-def chunk_name(games: Path, chunk: Path) -> str:
-    """What the journal calls a chunk: its path in the folder of games, without suffix."""
-    return chunk.relative_to(games).with_suffix("").as_posix()
 
 
 def _read_info(chunk: Path) -> ChunkInfo | None:
@@ -209,12 +204,12 @@ def _read_info(chunk: Path) -> ChunkInfo | None:
 
 def league_results(chunks: Iterable[ChunkInfo], names: Iterable[str]) -> dict[str, tuple[int, int, int]]:
     """Wins, draws and losses against each opponent, of the chunks together; names without games have none."""
-    found: dict[str, tuple[int, int, int]] = dict.fromkeys(names, (0, 0, 0))
+    results: dict[str, tuple[int, int, int]] = dict.fromkeys(names, (0, 0, 0))
     for chunk in chunks:
         for name, (wins, draws, losses) in chunk.opponents.items():
-            before = found.get(name, (0, 0, 0))
-            found[name] = before[0] + wins, before[1] + draws, before[2] + losses
-    return found
+            before = results.get(name, (0, 0, 0))
+            results[name] = before[0] + wins, before[1] + draws, before[2] + losses
+    return results
 
 
 def accepted_games(journal: Journal, chunks: Iterable[ChunkEntry]) -> Games:
@@ -238,60 +233,54 @@ def _counts(chunks: Sequence[ChunkInfo | ChunkEntry]) -> Games:
     )
 
 
-def accepted_results(
-    settings: LoopSettings, folder: RunFolder, journal: Journal, chunks: Iterable[Path]
-) -> dict[str, tuple[int, int, int]]:
+def accepted_results(run: Run, chunks: Iterable[ChunkEntry]) -> dict[str, tuple[int, int, int]]:
     """Results against the league in the games that were just played, as far as they are in these accepted chunks.
 
     Raises:
         LoopError: The file of a network is missing, or another one.
         ChunkError, OSError: A sidecar cannot be read any more.
     """
-    played, league = journal.last(Played), league_settings(settings, folder, journal)
+    played, league = run.journal.last(Played), league_settings(run)
     if played is None or league is None:
         return {}
-    mine = [path for path in chunks if chunk_name(folder.games, path) in played.chunks]
-    found = league_results(map(read_chunk_info, map(sidecar_of, mine)), league.names)
-    return {name: found[name] for name in league.names}
+    paths = [run.folder.path / chunk.path for chunk in chunks]
+    mine = [path for path in paths if run.folder.chunk_name(path) in played.chunks]
+    results = league_results(map(read_chunk_info, map(sidecar_of, mine)), league.names)
+    return {name: results[name] for name in league.names}
 
 
-def _known_chunks(folder: RunFolder, journal: Journal) -> set[str]:
+def _known_chunks(run: Run) -> set[str]:
     """Names of the chunks of earlier generations. Those in quarantine are gone, and their names may come again."""
-    manifest = Manifest(folder.path)
+    folder, manifest = run.folder, Manifest(run.folder.path)
     accepted, gone = (
-        {chunk_name(folder.games, folder.path / each.path) for each in entries}
+        {folder.chunk_name(folder.path / each.path) for each in entries}
         for entries in (manifest.accepted.values(), manifest.quarantined.values())
     )
-    return accepted | (set(journal.chunks) - gone)
+    return accepted | (set(run.journal.chunks) - gone)
 
 
-def play_generation(
-    settings: LoopSettings,
-    folder: RunFolder,
-    journal: Journal,
-    play: Generator,
-    league: LeagueSettings | None,
-    openings: Openings | None,
-    listener: Listener,
-) -> Played:
-    """Generate the games of the generation that is due, and count them.
+def play_generation(run: Run, play: Generator) -> Played:
+    """Generate the games of the generation that is due, and count them; ingest is told what they have to be of.
 
     Raises:
         LoopError: No game was kept, or the league cannot be played.
         KeyboardInterrupt: The user stopped it.
     """
-    generation, _ = journal.next_step
-    network = journal.networks[-1]
+    settings, folder = run.settings, run.folder
+    generation, _ = run.journal.next_step
+    network, league, manifest = run.journal.networks[-1], league_settings(run), Manifest(folder.path)
+    manifest.add_network(network.sha256, network.generation, network.name)
+    manifest.add_settings(recorded_settings(run, league))
     folder.games.mkdir(parents=True, exist_ok=True)
     first = (generation - 1) * settings.games
-    known = _known_chunks(folder, journal)
+    known = _known_chunks(run)
     generated = play(
         settings.selfplay, folder.verified(network), folder.games, name=WORKER, seed=settings.seed, first_game=first,
-        games=settings.games, league=league, openings=openings, listener=listener,
+        games=settings.games, league=league, openings=run.openings, listener=run.listener,
     )  # fmt: skip
     if not generated.finished:
         raise Stopped(generated.stopped_by)
-    chunks = {chunk_name(folder.games, path): path for path in find_deliveries(folder.games)}
+    chunks = {folder.chunk_name(path): path for path in find_deliveries(folder.games)}
     new = {name: path for name, path in chunks.items() if name not in known}
     mine = {name: info for name, path in new.items() if (info := _read_info(path)) is not None}
     if not mine:

@@ -93,11 +93,10 @@ class Ingested(_Model):
     """Their training positions."""
     quarantined: int
     """Chunks in quarantine."""
-    played: Games | None = None
-    """Counts of the accepted chunks of the generation; None in older journals."""
-    opponents: dict[str, tuple[int, int, int]] | None = None
-    """Wins, draws and losses against each opponent of the league in the accepted chunks of the generation; None in
-    older journals."""
+    played: Games
+    """Counts of the accepted chunks of the generation."""
+    opponents: dict[str, tuple[int, int, int]]
+    """Wins, draws and losses against each opponent of the league in the accepted chunks of the generation."""
     flags: tuple[str, ...] = ()
     """What the tripwires say of workers whose games differ from those of the others."""
 
@@ -140,9 +139,8 @@ class Trained(_Model):
     """Metrics of the new network on the test files."""
     losses: dict[str, float] | None
     """The last losses of the training."""
-    paid: tuple[str, ...] | None = None
-    """Names of the chunks whose positions paid for samples in this generation; None in older journals: of all that had
-    been played."""
+    paid: tuple[str, ...]
+    """Names of the chunks whose positions paid for samples in this generation."""
 
 
 class Gated(_Model):
@@ -271,34 +269,27 @@ class Journal:
     @property
     def networks(self) -> list[KeptNetwork]:
         """The networks that generated games, in order; the last one does now."""
-        found: list[KeptNetwork] = []
+        kept: list[KeptNetwork] = []
         trained: KeptNetwork | None = None
         for entry in self.entries:
             if isinstance(entry, Started):
-                found.append(entry.network)
+                kept.append(entry.network)
             elif isinstance(entry, Trained):
                 trained = entry.network
             elif isinstance(entry, Gated) and entry.kept and trained is not None:
-                found.append(trained)
-        return found
+                kept.append(trained)
+        return kept
 
     @property
     def played(self) -> list[Played]:
         """The games of each generation: of accepted chunks alone, after ingest."""
         accepted = {entry.generation: entry.played for entry in self.all(Ingested)}
-        return [
-            entry if (games := accepted.get(entry.generation)) is None else entry.model_copy(update=dict(games))
-            for entry in self.all(Played)
-        ]
+        return [entry.model_copy(update=dict(accepted.get(entry.generation, ()))) for entry in self.all(Played)]
 
     @property
     def league(self) -> dict[int, dict[str, tuple[int, int, int]]]:
         """Wins, draws and losses against each opponent of the league by generation: of accepted games, after ingest."""
-        found = {entry.generation: entry.opponents for entry in self.all(Played)}
-        for entry in self.all(Ingested):
-            if entry.opponents is not None:
-                found[entry.generation] = entry.opponents
-        return found
+        return {entry.generation: entry.opponents for kind in (Played, Ingested) for entry in self.all(kind)}
 
     def results_against(self, opponent: str) -> tuple[int, int, int]:
         """Wins, draws and losses of all games of the league against an opponent."""
@@ -336,19 +327,12 @@ class Journal:
     @property
     def chunks(self) -> list[str]:
         """Names of all chunks that were played, in order."""
-        return list(chain.from_iterable(entry.chunks for entry in self.entries if isinstance(entry, Played)))
+        return list(chain.from_iterable(entry.chunks for entry in self.all(Played)))
 
     @property
     def paid(self) -> set[str]:
         """Names of the chunks whose positions have paid for samples."""
-        played: set[str] = set()
-        paid: set[str] = set()
-        for entry in self.entries:
-            if isinstance(entry, Played):
-                played.update(entry.chunks)
-            elif isinstance(entry, Trained):
-                paid.update(played if entry.paid is None else entry.paid)
-        return paid
+        return set(chain.from_iterable(entry.paid for entry in self.all(Trained)))
 
 
 def network_name(generation: int) -> str:

@@ -13,28 +13,32 @@ import torch
 from fukayomi.engine.choice import LARGEST_VALUE_ERROR, LEAST_TOP1
 from fukayomi.engine.evaluators.backends.network_file import int8_path
 from fukayomi.files.atomic import copy_or_link, replace_file
+from fukayomi.files.inputs import file_sha256
 from fukayomi.interruption import Stopped
 from fukayomi.learning.checkpoint import CheckpointError, load_checkpoint, save_checkpoint
 from fukayomi.learning.curves.readers import read_run
-from fukayomi.learning.data.dataset import Dataset
+from fukayomi.learning.data.dataset import Dataset, kind_of_data
 from fukayomi.learning.devices import choose_device, choose_precision, use_threads
 from fukayomi.learning.evaluation import evaluate
 from fukayomi.learning.layers import LayerError
 from fukayomi.learning.listeners.json_lines import JsonLinesListener
-from fukayomi.learning.listeners.listener import TrainingListener, TrainingListeners
+from fukayomi.learning.listeners.listener import TrainingListener
 from fukayomi.learning.models import export_network, load_network
 from fukayomi.learning.optimization.schedule import Schedule
 from fukayomi.learning.settings import TrainingError
 from fukayomi.learning.training.configuration import split_weight
-from fukayomi.learning.training.loop import train
 from fukayomi.learning.training.preparation import start_from
 from fukayomi.learning.training.run_folder import CHECKPOINT_NAME
 from fukayomi.learning.training.trainer import Trainer
-from fukayomi.listener import SILENT, Listener
-from fukayomi.loop.families import suffix_of
-from fukayomi.loop.folder import RunFolder, file_sha256
+from fukayomi.learning.training.training import train
+from fukayomi.listener import Forwarder, Listener, fan_out
+from fukayomi.loop.families import check_family, suffix_of
+from fukayomi.loop.folder import RunFolder
+from fukayomi.loop.ingest.manifest import ChunkEntry
+from fukayomi.loop.inputs import check_network, naming
 from fukayomi.loop.journal import Journal, KeptNetwork, Trained
 from fukayomi.loop.reanalysis import layer_hashes, layer_of, restore_layers
+from fukayomi.loop.run import Run
 from fukayomi.loop.settings import LoopError, LoopSettings
 from fukayomi.loop.window import buy_steps, first_in_window, newest
 from fukayomi.nn.parameters import make_network
@@ -56,21 +60,40 @@ class TrainingFile(NamedTuple):
     path: Path
     positions: int
     """Training positions in it."""
-    sha256: str | None = None
-    """Of the games, as they were accepted; None: unknown."""
+    sha256: str
+    """Of the games, as they were accepted."""
 
 
-class _Forward(TrainingListener):
-    """Passes the progress of training on; what a resumed run changes is no news here."""
+def check_learner(run: Run) -> None:
+    """See that this machine has the device to train on, and that the files of [learner] are there.
 
-    def __init__(self, listener: Listener) -> None:
-        self._listener = listener
+    Training data are not read to their end.
 
-    def progress(self, stage: str, done: int, total: int | None) -> None:
-        self._listener.progress(stage, done, total)
+    Raises:
+        LoopError: Something is missing; the message names the setting.
+    """
+    learner = run.settings.learner
+    with naming("learner, device"):
+        check_family(run.settings.network, "learner", learner.device)
+        choose_device(learner.device)
+    for name, network in (("initial", learner.initial), ("teacher", learner.teacher)):
+        if network is not None:
+            with naming(f"learner, {name}"):
+                check_network(network)
+    for name, files in (("supervised", learner.supervised), ("test", learner.test)):
+        with naming(f"learner, {name}"):
+            for file in files:
+                kind_of_data(split_weight(file)[0])
 
 
-def create_network(settings: LoopSettings, folder: RunFolder, listener: Listener = SILENT) -> KeptNetwork:
+class _Progress(Forwarder, TrainingListener):
+    """Passes the progress of training on."""
+
+    def note(self, text: str) -> None:
+        """Say nothing: what a resumed run changes is no news here."""
+
+
+def create_network(run: Run) -> KeptNetwork:
     """The first network of a run, and the checkpoint from which the learner goes on.
 
     Raises:
@@ -78,6 +101,7 @@ def create_network(settings: LoopSettings, folder: RunFolder, listener: Listener
         CheckpointError, ParameterFileError: It cannot be read.
         ExportError: The network cannot be stored.
     """
+    settings = run.settings
     training = settings.training.changed(steps=1, epochs=None)
     torch.manual_seed(settings.seed)
     network = make_network(settings.network)
@@ -90,33 +114,30 @@ def create_network(settings: LoopSettings, folder: RunFolder, listener: Listener
     precision = "off" if is_sparse else choose_precision(training.amp, choose_device(settings.learner.device))
     trainer = Trainer(network.train(), Schedule(training, 1, 1), precision)
     used = {"optimizer": training.optimizer, "threads": settings.learner.threads, "amp": precision}
-    save_checkpoint(trainer.checkpoint(0, used), folder.learner / CHECKPOINT_NAME)
-    return publish(settings, folder, 0, [], listener)
+    save_checkpoint(trainer.checkpoint(0, used), run.folder.learner / CHECKPOINT_NAME)
+    return publish(run, 0, [])
 
 
-def publish(
-    settings: LoopSettings, folder: RunFolder, generation: int, files: Sequence[TrainingFile], listener: Listener
-) -> KeptNetwork:
+def publish(run: Run, generation: int, files: Sequence[TrainingFile]) -> KeptNetwork:
     """Export the network of the learner's checkpoint, in int8 too if the run computes so, and keep the checkpoint.
 
     It can be repeated after a kill, and then writes the same bytes.
 
     Args:
-        settings: The run.
-        folder: Its folder.
+        run: The run.
         generation: The generation that trained it.
         files: All accepted games, from old to new; the newest show how large the activations are.
-        listener: Follows the quantisation.
 
     Raises:
         LoopError: The network cannot be computed in int8.
         ExportError: It cannot be stored.
     """
+    settings, folder = run.settings, run.folder
     checkpoint, path = folder.learner / CHECKPOINT_NAME, folder.network(generation, suffix_of(settings.network))
     folder.networks.mkdir(parents=True, exist_ok=True)
     copy_or_link(checkpoint, folder.checkpoint(generation))
     export_network(load_network(checkpoint), path)
-    int8 = file_sha256(_quantize(path, files, settings.seed, listener)) if settings.generator.is_int8 else None
+    int8 = file_sha256(_quantize(path, files, settings.seed, run.listener)) if settings.generator.is_int8 else None
     steps = load_checkpoint(checkpoint).step
     return KeptNetwork(generation=generation, file=path.name, sha256=file_sha256(path), int8=int8, steps=steps)
 
@@ -131,69 +152,62 @@ def _quantize(network: Path, files: Sequence[TrainingFile], seed: int, listener:
     if sum(file.positions for file in games) < FEWEST_CALIBRATION_POSITIONS:
         games = []
     try:
-        found = export_int8(network, int8_path(network), [file.path for file in games], seed=seed, listener=listener)
+        made = export_int8(network, int8_path(network), [file.path for file in games], seed=seed, listener=listener)
     except QuantizationError as error:
         raise LoopError(f'{error}; set precision = "fp32" in [generator]') from error
-    top1, value_error = found.agreement.top1, found.agreement.value_error
+    top1, value_error = made.agreement.top1, made.agreement.value_error
     if top1 < LEAST_TOP1 or value_error > LARGEST_VALUE_ERROR:
         listener.note(
-            f"{found.path.name} agrees badly with fp32: the best move in {top1:.0%} of the positions, win rates that "
+            f"{made.path.name} agrees badly with fp32: the best move in {top1:.0%} of the positions, win rates that "
             f'differ by {value_error:.3f}; a new run with precision = "fp32" in [generator] is without it'
         )
-    return found.path
+    return made.path
 
 
-def train_generation(
-    settings: LoopSettings,
-    folder: RunFolder,
-    journal: Journal,
-    files: Sequence[TrainingFile],
-    new: Sequence[TrainingFile],
-    listener: Listener,
-) -> Trained:
+def train_generation(run: Run, chunks: Sequence[ChunkEntry]) -> Trained:
     """Train on the window as many steps as the new positions pay for.
 
     A step of training that was cut off goes on from its last checkpoint, or, if its files are others now, begins again.
 
     Args:
-        settings: The run.
-        folder: Its folder.
-        journal: The steps before this one.
-        files: All accepted games, from old to new.
-        new: Those whose positions have not paid for samples yet.
-        listener: Follows the training.
+        run: The run.
+        chunks: All accepted chunks, from old to new. Those whose positions have not paid for samples yet do now.
 
     Raises:
         LoopError: A file of the window is damaged, training diverged, the network cannot be computed in int8, or the
             learner's checkpoint is damaged or of another run.
         KeyboardInterrupt: The user stopped it; a checkpoint is saved.
     """
+    settings, folder, journal = run.settings, run.folder, run.journal
     generation, _ = journal.next_step
-    before = journal.last(Trained)
+    before, paid = journal.last(Trained), journal.paid
+    files = [TrainingFile(folder.path / each.path, each.positions, each.sha256) for each in chunks]
+    names = {folder.chunk_name(file.path): file for file in files}
+    new = {name: file for name, file in names.items() if name not in paid}
     total = sum(file.positions for file in files)
     budget = before.budget if before else 0.0
-    budget += sum(file.positions for file in new) * settings.learner.samples_per_position
+    budget += sum(file.positions for file in new.values()) * settings.learner.samples_per_position
     least, most = settings.learner.least_positions, settings.learner.most_steps
     steps, rest = buy_steps(budget, settings.training.batch, total=total, least=least, most=most)
     first = first_in_window([file.positions for file in files], settings.window)
     window = [file for file in files[first:] if file.positions]
     begin = begins_from(journal)
-    found = Trained(
-        generation=generation, steps=begin.steps, budget=rest, seen_positions=total,
+    entry = Trained(
+        generation=generation, steps=begin.steps, budget=rest, seen_positions=total, paid=tuple(new),
         window=sum(file.positions for file in window), network=None, fresh=None, test=None, losses=None,
     )  # fmt: skip
     stop = begin.steps + steps
     if not steps:
         _put_back(folder, begin, stop, None)
-        return found
+        return entry
     with use_threads(settings.learner.threads):
-        data, plan = _prepare(settings, folder, journal, window, stop, listener)
+        data, plan = _prepare(run, window, stop)
         _put_back(folder, begin, stop, plan)
-        fresh = _fresh(settings, folder, begin, new)
-        losses, test = _train(settings, folder, data, begin, stop, listener)
-    network = publish(settings, folder, generation, files, listener)
+        fresh = _fresh(run, begin, list(new.values()))
+        losses, test = _train(run, data, begin, stop)
+    network = publish(run, generation, files)
     _remove_checkpoints(folder, {generation, begin.generation, journal.networks[-1].generation})
-    return found.model_copy(
+    return entry.model_copy(
         update={"steps": network.steps, "network": network, "fresh": fresh, "test": test, "losses": losses}
     )
 
@@ -209,14 +223,7 @@ def roll_back(folder: RunFolder, network: KeptNetwork) -> None:
     copy_or_link(folder.checkpoint(network.generation), folder.learner / CHECKPOINT_NAME)
 
 
-def _prepare(
-    settings: LoopSettings,
-    folder: RunFolder,
-    journal: Journal,
-    window: Sequence[TrainingFile],
-    stop: int,
-    listener: Listener,
-) -> tuple[Dataset, bytes]:
+def _prepare(run: Run, window: Sequence[TrainingFile], stop: int) -> tuple[Dataset, bytes]:
     """Check the chunks of the window, and make lost layers again.
 
     Returns:
@@ -226,24 +233,22 @@ def _prepare(
         LoopError: A chunk or a layer is damaged, or a lost layer cannot be made again; the message says what to do.
     """
     for file in window:
-        folder.check_chunk(file.path, file.sha256)
+        run.folder.check_chunk(file.path, file.sha256)
     paths = [file.path for file in window]
-    restore_layers(settings, folder, journal, paths, listener)
-    layer = layer_of(paths, folder, journal)
+    restore_layers(run, paths)
+    layer = layer_of(run, paths)
     try:
         layers = layer_hashes(paths) if layer else []
-        data = mixed_data(settings, window, layer)
+        data = mixed_data(run.settings, window, layer)
     except LayerError as error:
         raise LoopError(f"{error}; once it is removed, the run makes it again") from error
     files = [file.sha256 for file in window]
-    plan = {"start": journal.learner_steps, "stop": stop, "files": files, "layers": layers}
+    plan = {"start": run.journal.learner_steps, "stop": stop, "files": files, "layers": layers}
     return data, json.dumps(plan, indent=1).encode() + b"\n"
 
 
 def _put_back(folder: RunFolder, begin: KeptNetwork, stop: int, plan: bytes | None) -> None:
     """Make training begin again if it was cut off and had other files than it has now; write down what it has.
-
-    Runs of earlier versions have not written it down: theirs goes on, unless it is beyond its last step now.
 
     Args:
         folder: Folder of the run.
@@ -256,7 +261,7 @@ def _put_back(folder: RunFolder, begin: KeptNetwork, stop: int, plan: bytes | No
     """
     path, kept = folder.learner / CHECKPOINT_NAME, folder.checkpoint(begin.generation)
     file = folder.learner / PLAN_NAME
-    written = file.read_bytes() if file.is_file() else plan
+    written = file.read_bytes() if file.is_file() else None
     network = folder.networks / begin.file
     _require_checkpoint(kept, path, begin.steps, network)
     step = _require_checkpoint(path, kept, begin.steps, network)
@@ -267,21 +272,20 @@ def _put_back(folder: RunFolder, begin: KeptNetwork, stop: int, plan: bytes | No
 
 
 def _train(
-    settings: LoopSettings, folder: RunFolder, data: Dataset, begin: KeptNetwork, stop: int, listener: Listener
+    run: Run, data: Dataset, begin: KeptNetwork, stop: int
 ) -> tuple[dict[str, float] | None, dict[str, float] | None]:
     """Train to a step; the last losses and the metrics on the test files.
 
     Args:
-        settings: The run.
-        folder: Its folder.
+        run: The run.
         data: What to train on.
         begin: The network that training began with.
         stop: The step to train to.
-        listener: Follows the training.
 
     Raises:
         LoopError, KeyboardInterrupt: As `train_generation`.
     """
+    settings, folder = run.settings, run.folder
     path = folder.learner / CHECKPOINT_NAME
     step = load_checkpoint(path).step
     if step < begin.steps:
@@ -303,7 +307,7 @@ def _train(
                 eval_interval=NEVER,
                 checkpoint_interval=settings.learner.checkpoint_interval,
                 resume=True,
-                listener=TrainingListeners(JsonLinesListener(), _Forward(listener)),
+                listener=fan_out(JsonLinesListener(), _Progress(run.listener)),
             )
         )
     except (TrainingError, CheckpointError) as error:
@@ -341,8 +345,8 @@ def _require_checkpoint(path: Path, other: Path, step: int, network: Path) -> in
 def _last_values(folder: Path, kind: str, step: int) -> dict[str, float] | None:
     """The points of the learner's curves at a step, as its log has them; None if there are none."""
     curves = read_run(folder).curves()
-    found = {measure: curve.points() for (its_kind, measure), curve in curves.items() if its_kind == kind}
-    return _known({measure: points[step] for measure, points in sorted(found.items()) if step in points}) or None
+    measures = {measure: curve.points() for (its_kind, measure), curve in curves.items() if its_kind == kind}
+    return _known({measure: points[step] for measure, points in sorted(measures.items()) if step in points}) or None
 
 
 def _known(figures: dict[str, float]) -> dict[str, float]:
@@ -382,16 +386,14 @@ def _dataset(
     )  # fmt: skip
 
 
-def _fresh(
-    settings: LoopSettings, folder: RunFolder, network: KeptNetwork, new: Sequence[TrainingFile]
-) -> dict[str, float] | None:
+def _fresh(run: Run, network: KeptNetwork, new: Sequence[TrainingFile]) -> dict[str, float] | None:
     """Metrics of a network on games that it has not learnt from."""
     files = [file.path for file in new if file.positions]
     if not files:
         return None
-    data = _dataset(settings, files)
+    settings, checkpoint = run.settings, run.folder.checkpoint(network.generation)
     metrics = evaluate(
-        folder.checkpoint(network.generation), data, val_lambda=settings.training.val_lambda, sample=FRESH_POSITIONS,
+        checkpoint, _dataset(settings, files), val_lambda=settings.training.val_lambda, sample=FRESH_POSITIONS,
         device=settings.learner.device,
     )  # fmt: skip
     return _known(metrics.as_dict())

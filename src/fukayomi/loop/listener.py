@@ -44,33 +44,6 @@ SILENT = LoopListener()
 """Reports nothing; the default."""
 
 
-class LoopListeners(LoopListener):
-    """Passes every report to several listeners, in order."""
-
-    def __init__(self, *listeners: LoopListener) -> None:
-        self._listeners = listeners
-
-    def progress(self, stage: str, done: int, total: int | None) -> None:
-        for listener in self._listeners:
-            listener.progress(stage, done, total)
-
-    def note(self, text: str) -> None:
-        for listener in self._listeners:
-            listener.note(text)
-
-    def step_started(self, generation: int, step: str) -> None:
-        for listener in self._listeners:
-            listener.step_started(generation, step)
-
-    def step_ended(self, entry: BaseModel, seconds: float) -> None:
-        for listener in self._listeners:
-            listener.step_ended(entry, seconds)
-
-    def ended(self) -> None:
-        for listener in self._listeners:
-            listener.ended()
-
-
 class LogWriter(LoopListener):
     """Writes `log.jsonl`, a line where a step begins and one with its time where it ends, and `live.json`, what happens
     now.

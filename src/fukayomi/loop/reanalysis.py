@@ -18,11 +18,10 @@ from fukayomi.engine.network import Network
 from fukayomi.learning.layers import layer_path, read_layer_info, remove_layer, sidecar_of
 from fukayomi.learning.reanalysis.reanalysis import Reanalysis, reanalyze
 from fukayomi.learning.reanalysis.settings import Selection
-from fukayomi.listener import Listener
-from fukayomi.loop.folder import RunFolder
 from fukayomi.loop.ingest.manifest import ChunkEntry
 from fukayomi.loop.journal import Journal, KeptNetwork, Reanalyzed
-from fukayomi.loop.settings import REPRODUCIBLE_DEVICES, GeneratorSettings, LoopError, LoopSettings
+from fukayomi.loop.run import Run
+from fukayomi.loop.settings import REPRODUCIBLE_DEVICES, GeneratorSettings, LoopError
 from fukayomi.loop.window import first_in_window
 from fukayomi.tabular import counted
 
@@ -32,19 +31,14 @@ BATCH = 8
 """Positions per batch on a CPU: leaves of one search."""
 
 
-def reanalyze_window(
-    settings: LoopSettings, folder: RunFolder, journal: Journal, chunks: Sequence[ChunkEntry], listener: Listener
-) -> Reanalyzed:
+def reanalyze_window(run: Run, chunks: Sequence[ChunkEntry]) -> Reanalyzed:
     """Search positions of the window again, as the table `reanalysis` says.
 
     It can be repeated after a kill; on a CPU it then ends with the same bytes.
 
     Args:
-        settings: The run, which has the table.
-        folder: Its folder.
-        journal: The steps before this one.
+        run: The run, whose settings have the table.
         chunks: All accepted chunks, from old to new.
-        listener: Follows the searches.
 
     Raises:
         LoopError: The file of the network or of a chunk is missing, or another one.
@@ -52,18 +46,18 @@ def reanalyze_window(
         EvaluatorError: The network failed.
         KeyboardInterrupt: The user stopped it; what was searched is kept.
     """
-    generation, _ = journal.next_step
-    network = journal.networks[-1]
-    due = due_chunks(settings, journal, chunks)
-    files = [folder.path / chunk.path for chunk in due]
+    generation, _ = run.journal.next_step
+    network = run.journal.networks[-1]
+    due = due_chunks(run, chunks)
+    files = [run.folder.path / chunk.path for chunk in due]
     for file, chunk in zip(files, due, strict=True):
-        folder.check_chunk(file, chunk.sha256)
+        run.folder.check_chunk(file, chunk.sha256)
         sidecar = sidecar_of(layer_path(file, LAYER))
         if not sidecar.is_file() or read_layer_info(sidecar).network != network.sha256:
             remove_layer(file, LAYER)
     positions = changed = moved = 0
     if files:
-        for info in _make_layers(settings, folder, network, files, listener).layers.values():
+        for info in _make_layers(run, network, files).layers.values():
             positions, changed, moved = positions + info.positions, changed + info.changed, moved + info.moved
     return Reanalyzed(
         generation=generation, network=network.generation, chunks=tuple(chunk.path for chunk in due),
@@ -71,35 +65,35 @@ def reanalyze_window(
     )  # fmt: skip
 
 
-def due_chunks(settings: LoopSettings, journal: Journal, chunks: Sequence[ChunkEntry]) -> list[ChunkEntry]:
+def due_chunks(run: Run, chunks: Sequence[ChunkEntry]) -> list[ChunkEntry]:
     """The chunks of the window whose positions are searched again: all with targets of an earlier network.
 
     By age they are the ones with the oldest targets, until they have the share of the window's positions.
 
     Args:
-        settings: The run, which has the table `reanalysis`.
-        journal: The steps that are done.
+        run: The run, whose settings have the table `reanalysis`.
         chunks: All accepted chunks, from old to new.
     """
-    assert settings.reanalysis
-    window = chunks[first_in_window([chunk.positions for chunk in chunks], settings.window) :]
-    renewed = _renewed(journal)
+    settings = run.settings.reanalysis
+    assert settings
+    window = chunks[first_in_window([chunk.positions for chunk in chunks], run.settings.window) :]
+    renewed = _renewed(run.journal)
     ages = {chunk.path: renewed.get(chunk.path, chunk.generation) for chunk in window}
-    due = [chunk for chunk in window if chunk.positions and ages[chunk.path] < journal.networks[-1].generation]
-    if settings.reanalysis.select is not Selection.AGE:
+    due = [chunk for chunk in window if chunk.positions and ages[chunk.path] < run.journal.networks[-1].generation]
+    if settings.select is not Selection.AGE:
         return due
-    wanted = settings.reanalysis.share * sum(chunk.positions for chunk in window)
-    found: list[ChunkEntry] = []
+    wanted = settings.share * sum(chunk.positions for chunk in window)
+    oldest: list[ChunkEntry] = []
     for chunk in sorted(due, key=lambda chunk: ages[chunk.path]):  # stable: of the same age the first played come first
-        if sum(each.positions for each in found) >= wanted:
+        if sum(each.positions for each in oldest) >= wanted:
             break
-        found.append(chunk)
-    return found
+        oldest.append(chunk)
+    return oldest
 
 
-def layer_of(files: Sequence[Path], folder: RunFolder, journal: Journal) -> str | None:
+def layer_of(run: Run, files: Sequence[Path]) -> str | None:
     """The layer to learn these chunks from; None if none of them has one."""
-    renewed = {folder.path / path for path in _renewed(journal)}
+    renewed = {run.folder.path / path for path in _renewed(run.journal)}
     return LAYER if renewed.intersection(files) else None
 
 
@@ -113,38 +107,33 @@ def layer_hashes(files: Sequence[Path]) -> list[str | None]:
     return [read_layer_info(sidecar).sha256 if sidecar.is_file() else None for sidecar in sidecars]
 
 
-def restore_layers(
-    settings: LoopSettings, folder: RunFolder, journal: Journal, files: Sequence[Path], listener: Listener
-) -> None:
+def restore_layers(run: Run, files: Sequence[Path]) -> None:
     """Make lost layers of chunks again, each by the network that made it; on a CPU they are the same bytes.
 
     Args:
-        settings: The run.
-        folder: Its folder.
-        journal: The steps that are done; it says which chunks have layers.
+        run: The run, whose journal says which chunks have layers.
         files: The chunks.
-        listener: Follows the searches.
 
     Raises:
         LoopError: A layer is lost, and so is its network.
         EvaluatorError: A network failed.
         KeyboardInterrupt: The user stopped it; what was searched is kept.
     """
-    renewed = {folder.path / path: generation for path, generation in _renewed(journal).items()}
+    renewed = {run.folder.path / path: generation for path, generation in _renewed(run.journal).items()}
     lost = [file for file in files if file in renewed and not sidecar_of(layer_path(file, LAYER)).is_file()]
-    for network in journal.networks:
+    for network in run.journal.networks:
         mine = [file for file in lost if renewed[file] == network.generation]
         if not mine:
             continue
         first = layer_path(mine[0], LAYER)
         try:
-            folder.verified(network)
+            run.folder.verified(network)
         except LoopError as error:
             raise LoopError(f"{first}: missing, and {error}, or the layer with its sidecar") from error
-        listener.note(f"{first} is missing: {counted(len(mine), 'layer')} of {network.name} made again")
+        run.listener.note(f"{first} is missing: {counted(len(mine), 'layer')} of {network.name} made again")
         for file in mine:
             remove_layer(file, LAYER)
-        _make_layers(settings, folder, network, mine, listener)
+        _make_layers(run, network, mine)
 
 
 def _renewed(journal: Journal) -> dict[str, int]:
@@ -152,16 +141,15 @@ def _renewed(journal: Journal) -> dict[str, int]:
     return {path: entry.network for entry in journal.all(Reanalyzed) for path in entry.chunks}
 
 
-def _make_layers(
-    settings: LoopSettings, folder: RunFolder, network: KeptNetwork, files: Sequence[Path], listener: Listener
-) -> Reanalysis:
+def _make_layers(run: Run, network: KeptNetwork, files: Sequence[Path]) -> Reanalysis:
     """Search chunks with a network. The layer of each is the same whichever others are searched with it."""
-    assert settings.reanalysis
-    plan = settings.reanalysis.settings(settings.seed + (network.generation << 32))
+    assert run.settings.reanalysis
+    machine = run.settings.generator
+    plan = run.settings.reanalysis.settings(run.settings.seed + (network.generation << 32))
     with ExitStack() as stack:
-        networks = _open(folder.verified(network), settings.generator, stack)
-        workers = 1 if settings.generator.device in REPRODUCIBLE_DEVICES else None
-        return reanalyze(files, networks, plan, layer=LAYER, workers=workers, listener=listener)
+        networks = _open(run.folder.verified(network), machine, stack)
+        workers = 1 if machine.device in REPRODUCIBLE_DEVICES else None
+        return reanalyze(files, networks, plan, layer=LAYER, workers=workers, listener=run.listener)
 
 
 def _open(file: Path, machine: GeneratorSettings, stack: ExitStack) -> list[Network]:

@@ -197,6 +197,16 @@ class PlaySettings(Settings):
     openings: Annotated[Path | None, FromFile(in_folder)] = None
     """File of openings, which self-play must not use; None: those that come with the package."""
 
+    @property
+    def openings_file(self) -> Path:
+        """The file of openings."""
+        return self.openings or OPENINGS
+
+    @property
+    def between_networks(self) -> bool:
+        """Whether games are between two networks; in those with a USI engine chance may play a part."""
+        return True
+
 
 class RunReanalysisSettings(NewTargets):
     """Stored positions of the window that are searched again by the network that generates games."""
@@ -277,6 +287,10 @@ class StrengthSettings(PlaySettings):
     """Whether the first network is one, too; it is soon too weak to tell others apart."""
     anchors: Annotated[tuple[AnchorSettings, ...], Field(alias="anchor")] = ()
     """Opponents besides: tables [[strength.anchor]]."""
+
+    @property
+    def between_networks(self) -> bool:
+        return bool(self.earlier or self.first or any(anchor.network is not None for anchor in self.anchors))
 
     @model_validator(mode="after")
     def _names_differ(self) -> Self:
@@ -400,6 +414,12 @@ class LoopSettings(LearningSettings):
             if self.learner.teacher is None and getattr(training, name) != getattr(usual, name):
                 raise InvalidValueError(f"training.{name}: there is no teacher; name one in learner.teacher")
         return self
+
+    @property
+    def matches(self) -> dict[str, PlaySettings]:
+        """The matches that will be played, by the name of their table."""
+        played: dict[str, PlaySettings] = {"gate": self.gate} if self.gate.mode != "off" else {}
+        return played | ({"strength": self.strength} if self.strength.games else {})
 
     def plain(self) -> dict[str, Any]:
         """The settings as plain values, without those that are not set."""

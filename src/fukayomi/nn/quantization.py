@@ -9,7 +9,6 @@ float32, where it costs little time and int8 would cost much agreement: the firs
 
 # pyright: reportUnknownMemberType=false, reportMissingTypeStubs=false
 
-import hashlib
 import logging
 import tempfile
 from collections import Counter
@@ -26,6 +25,7 @@ from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 from onnxruntime import quantization
 
 from fukayomi.errors import InvalidValueError
+from fukayomi.files.inputs import file_sha256
 from fukayomi.nn.config import FEATURES1, FEATURES2
 from fukayomi.nn.equalization import equalize, separate_channels
 from fukayomi.nn.export import INPUT_NAMES, OUTPUT_NAMES
@@ -105,7 +105,7 @@ def quantize_onnx(network: Path | str, features1: Planes, features2: Planes) -> 
         except Exception as error:  # ONNX Runtime's errors have no common base
             raise QuantizationError(f"{network}: it cannot be quantised: {error}") from error
     model.producer_name, model.producer_version = "fukayomi", ""
-    made = {"precision": "int8", "fp32_sha256": _sha256(network), "calibration_positions": str(len(features1))}
+    made = {"precision": "int8", "fp32_sha256": file_sha256(network), "calibration_positions": str(len(features1))}
     helper.set_model_props(model, metadata | {f"fukayomi.{key}": value for key, value in made.items()})
     return model.SerializeToString(deterministic=True)
 
@@ -225,7 +225,3 @@ def _quiet() -> Generator[None]:
         yield
     finally:
         logger.setLevel(level)
-
-
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from fukayomi.selfplay.journal import GameSummary
     from fukayomi.selfplay.league import League, LeagueEngine, LeagueError, LeagueNetwork, LeagueSettings
     from fukayomi.selfplay.leaves import Leaves, collect_leaves
-    from fukayomi.selfplay.listener import SelfplayListener, SelfplayListeners, SelfplayProgress, SelfplayRun
+    from fukayomi.selfplay.listener import SelfplayListener, SelfplayProgress, SelfplayRun
     from fukayomi.selfplay.matches import play_networks
     from fukayomi.selfplay.openings import Openings, OpeningSet
     from fukayomi.selfplay.opponents import Opponents
@@ -58,7 +58,6 @@ __all__ = [
     "Opponents",
     "ResultCounts",
     "SelfplayListener",
-    "SelfplayListeners",
     "SelfplayProgress",
     "SelfplayResult",
     "SelfplayRun",
@@ -84,7 +83,7 @@ __getattr__, __dir__ = lazy(
         ".journal": ("GameSummary",),
         ".league": ("League", "LeagueEngine", "LeagueError", "LeagueNetwork", "LeagueSettings"),
         ".leaves": ("Leaves", "collect_leaves"),
-        ".listener": ("SelfplayListener", "SelfplayListeners", "SelfplayProgress", "SelfplayRun"),
+        ".listener": ("SelfplayListener", "SelfplayProgress", "SelfplayRun"),
         ".matches": ("play_networks",),
         ".openings": ("OpeningSet", "Openings"),
         ".opponents": ("Opponents",),

@@ -123,7 +123,7 @@ class ChunkDetails(_Model):
     build: Annotated[str, Field(min_length=1, max_length=200)]
     """What wrote the chunk: version of fukayomi, and the build of its native core (`fukayomi.selfplay.store.build`)."""
     device: Annotated[str, Field(max_length=200)] = ""
-    """What ran the network when the chunk was written, as `Network` takes it; empty: unknown, as in older sidecars."""
+    """What ran the network when the chunk was written, as `Network` takes it; empty: unknown."""
     precision: Annotated[str, Field(max_length=200)] = ""
     """What the network was computed in; empty: unknown."""
     settings: Mapping[str, JsonValue]

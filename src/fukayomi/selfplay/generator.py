@@ -23,6 +23,7 @@ from fukayomi.book import Book
 from fukayomi.engine.evaluators.network_evaluator import NetworkEvaluator
 from fukayomi.engine.network import STUBS, Network
 from fukayomi.errors import InvalidValueError
+from fukayomi.files.inputs import file_sha256
 from fukayomi.files.lock import FolderLock
 from fukayomi.interruption import StopRequest
 from fukayomi.listener import Listener
@@ -195,7 +196,7 @@ def _values(
     if openings is not None and openings.sets:
         values["openings"] = openings.settings
     if book is not None:
-        values["book"] = {"sha256": _file_sha256(book[0]), "plies": book[1]}
+        values["book"] = {"sha256": file_sha256(book[0]), "plies": book[1]}
     return values
 
 
@@ -211,11 +212,6 @@ def _computed(network: Network) -> tuple[str, str]:
     plans = [each.plan for each in network.evaluators if isinstance(each, NetworkEvaluator)]
     devices, precisions = sorted({plan.backend for plan in plans}), sorted({plan.precision for plan in plans})
     return ",".join(devices), ",".join(precisions)
-
-
-def _file_sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @contextmanager

@@ -85,7 +85,7 @@ class StoredGame:
     """Weight of each position with targets: float32 [positions]; None if all are 1."""
 
 
-class Journal:
+class GameJournal:
     """The finished games of a chunk that is not complete.
 
     Args:

@@ -53,8 +53,8 @@ class LeafFolder:
             raise
 
     def _find_parts(self) -> None:
-        found = [(int(match[1]), int(match[2]), path) for path in self.path.iterdir() if (match := _match(path))]
-        for first, last, path in sorted(found):
+        parts = [(int(match[1]), int(match[2]), path) for path in self.path.iterdir() if (match := _match(path))]
+        for first, last, path in sorted(parts):
             if first != self.next_game or last < first:
                 raise LeafError(
                     f"{path.parent}: the part with game {self.next_game} is missing before {path.name}; put it back, "
@@ -69,15 +69,15 @@ class LeafFolder:
             replace_file(path, json.dumps(description, indent=1).encode())
             return
         try:
-            found = json.loads(path.read_text("utf-8"))
+            written = json.loads(path.read_text("utf-8"))
         except FileNotFoundError:
             raise LeafError(f"{self.path} has leaves, but not {DESCRIPTION}; name another folder") from None
         except ValueError as error:
             raise LeafError(f"{path} is damaged; name another folder") from error
-        if found != description:
+        if written != description:
             different = "everything"
-            if isinstance(found, dict):
-                known = cast("dict[str, Any]", found)
+            if isinstance(written, dict):
+                known = cast("dict[str, Any]", written)
                 keys = dict.fromkeys([*known, *description])
                 different = ", ".join(key for key in keys if known.get(key) != description.get(key))
             raise LeafError(

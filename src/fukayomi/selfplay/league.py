@@ -21,21 +21,19 @@ from pydantic import Field, model_validator
 
 from fukayomi._native import OUTSIDE, SelfplayPlayer, SelfplayPool, WaitingGame
 from fukayomi.arena.game.player import PlayerFailedError
-from fukayomi.arena.game.rules import EngineSettings, Rules
+from fukayomi.arena.game.rules import EngineSettings
 from fukayomi.arena.game.time_control import TimeControl
-from fukayomi.arena.game.usi_player import UsiPlayer
+from fukayomi.arena.game.usi_searcher import UsiSearcher
 from fukayomi.engine.evaluators.backends.network_file import precision_for
 from fukayomi.engine.network import Network
 from fukayomi.engine.settings import network_in_folder
 from fukayomi.errors import InvalidValueError
 from fukayomi.selfplay.journal import GameSummary
 from fukayomi.settings import FromFile, Settings, build, read
-from fukayomi.shogi import Move, Position
 from fukayomi.usi.client import EngineInterruptedError
-from fukayomi.usi.engine import UsiResult
 from fukayomi.usi.options import OptionError
 from fukayomi.usi.process import find_program
-from fukayomi.usi.text import RESIGN, Go, shorten
+from fukayomi.usi.text import RESIGN, Go
 
 ATTEMPTS = 3
 """Times that an engine is asked for a move, started again after each failure. Then its game begins again."""
@@ -44,8 +42,6 @@ MOST_RESTARTS = 2
 MOST_FAILURES = 5
 """Failures in a row, each after so many attempts. Then the run ends."""
 STALL_MS = 60_000
-LATE_MS = 10_000
-"""How late an answer may be; then the engine counts as hanging."""
 Weight = Annotated[float, Field(ge=1e-6, le=1e6)]
 
 
@@ -162,9 +158,9 @@ class LeagueSettings(LeagueRules):
         Raises:
             LeagueError: The file cannot be read, is not valid TOML, or a setting is missing, unknown or out of range.
         """
-        found = read(cls, path)
+        values = read(cls, path)
         try:
-            return build(cls, found)
+            return build(cls, values)
         except LeagueError as error:
             raise LeagueError(f"{path}: {error}") from error
 
@@ -225,7 +221,7 @@ class League(AbstractContextManager["League"]):
         self._chances = settings.chances()
         self._numbers = {network.name: number for number, network in enumerate(settings.networks, 1)}
         self._networks: list[Network] = []
-        self._desks = {engine.name: _Desk(engine, settings) for engine in settings.engines}
+        self._desks = {engine.name: _EnginePool(engine, settings) for engine in settings.engines}
         self._restarts: Counter[int] = Counter()  # by game
         options: dict[str, Any] = {"device": device, "threads": threads, "batch_size": batch_size}
         try:
@@ -316,7 +312,7 @@ class League(AbstractContextManager["League"]):
 _BeginAgain = Callable[[SelfplayPool, int], str]
 
 
-class _Desk:
+class _EnginePool:
     """An engine: the games that wait for it, and a thread for each of its processes."""
 
     def __init__(self, engine: LeagueEngine, rules: LeagueRules) -> None:
@@ -365,46 +361,43 @@ class _Desk:
             thread.join()
 
     def _work(self) -> None:
-        player = UsiPlayer(self._settings, TimeControl(movetime_ms=self._stall_ms))  # `think` gets its own limits
+        clock = self._clock
+        main_ms = 0 if clock.byoyomi_ms else None
+        go = Go(
+            btime_ms=main_ms, wtime_ms=main_ms, byoyomi_ms=clock.byoyomi_ms or None, movetime_ms=clock.movetime_ms,
+            nodes=clock.nodes[0] if clock.nodes else None, depth=clock.depth,
+        )  # fmt: skip
+        searcher = UsiSearcher(self._settings, go, self._stall_ms, ATTEMPTS, (RESIGN,), self._stop)
         try:
-            is_ready = False
-            while (task := self._games.get()) is not None and not self._stop.is_set():
-                is_ready = self._play(player, *task, is_ready=is_ready)
-                if self._end:
-                    break
+            while (task := self._games.get()) is not None and not self._stop.is_set() and not self._end:
+                self._play(searcher, *task)
         except EngineInterruptedError:
             pass
         finally:
-            player.close()
+            searcher.player.close()
 
-    def _play(
-        self, player: UsiPlayer, pool: SelfplayPool, game: WaitingGame, begin_again: _BeginAgain, *, is_ready: bool
-    ) -> bool:
-        """Play a move. Returns whether the engine is ready for the next."""
-        problem = ""
-        for attempt in range(1, ATTEMPTS + 1):
-            try:
-                if not is_ready:
-                    player.prepare(Rules(), self._stop)
-                    is_ready = self._has_started = True
-                move, eval_cp = self._move(player, game.position)
-            except OptionError as error:  # another attempt would not change it
-                self._end_with(str(error), "cannot be used")
-                return False
-            except PlayerFailedError as error:
-                is_ready, problem = False, error.failure.detail
-                if attempt < ATTEMPTS:
-                    self._notes.put(f"engine {self._engine.name} is started again (game {game.index}): {problem}")
-                continue
-            finally:
-                for warning in player.take_warnings():
-                    self._notes.put(warning)
+    def _play(self, searcher: UsiSearcher, pool: SelfplayPool, game: WaitingGame, begin_again: _BeginAgain) -> None:
+        """Play a move."""
+
+        def failed(problem: str) -> None:
+            self._notes.put(f"engine {self._engine.name} is started again (game {game.index}): {problem}")
+
+        try:
+            answer = searcher.search(game.position, failed)
+        except OptionError as error:  # another attempt would not change it
+            self._end_with(str(error), "cannot be used")
+        except PlayerFailedError as error:
+            self._has_started |= searcher.has_started
+            self._fail(pool, game.index, begin_again, error.failure.detail)
+        else:
+            self._has_started = True
             with self._lock:
                 self._failures = 0
-            pool.answer(game.index, move, eval_cp)
-            return is_ready
-        self._fail(pool, game.index, begin_again, problem)
-        return is_ready
+            score = next((line.eval_cp for line in answer.lines if line.move == answer.best), 0)
+            pool.answer(game.index, answer.best, score)
+        finally:
+            for warning in searcher.player.take_warnings():
+                self._notes.put(warning)
 
     def _fail(self, pool: SelfplayPool, number: int, begin_again: _BeginAgain, problem: str) -> None:
         """Begin a game again, or have the run end: at once if the engine never started."""
@@ -422,21 +415,3 @@ class _Desk:
         """Have the run end."""
         self._notes.put(note)
         self._end = reason  # after the note
-
-    def _move(self, player: UsiPlayer, position: Position) -> tuple[Move | None, int]:
-        """The engine's move, None if it resigns, and its evaluation."""
-        clock = self._clock
-        nodes = clock.nodes[0] if clock.nodes else None
-        main_ms = 0 if clock.byoyomi_ms else None
-        go = Go(
-            btime_ms=main_ms, wtime_ms=main_ms, byoyomi_ms=clock.byoyomi_ms or None, movetime_ms=clock.movetime_ms,
-            nodes=nodes, depth=clock.depth,
-        )  # fmt: skip
-        spent = clock.movetime_ms or clock.byoyomi_ms
-        answer = player.think(position, go, spent + LATE_MS if spent else self._stall_ms, self._stop)
-        if answer.move == RESIGN:
-            return None, 0
-        found = None if answer.search is None else UsiResult.of(answer.search, position)
-        if found is None or found.best is None or not position.is_legal(found.best):
-            raise player.refused(f"answered {shorten(answer.move)!r}, which is not a legal move")
-        return found.best, next((line.eval_cp for line in found.lines if line.move == found.best), 0)

@@ -175,11 +175,11 @@ def _read_starts(files: Sequence[Path | str], begin: Plies, seed: int, listener:
     read = size = 0
 
     def thin() -> NDArray[np.uint8]:
-        found = np.unique(np.concatenate([kept, *waiting]), axis=0)
-        if len(found) > MOST_STARTS:
-            order = np.argsort(_native.hash_keys(np.ascontiguousarray(found)) ^ np.uint64(seed * _ODD % 2**64))
-            found = found[np.sort(order[:MOST_STARTS])]
-        return found
+        positions = np.unique(np.concatenate([kept, *waiting]), axis=0)
+        if len(positions) > MOST_STARTS:
+            order = np.argsort(_native.hash_keys(np.ascontiguousarray(positions)) ^ np.uint64(seed * _ODD % 2**64))
+            positions = positions[np.sort(order[:MOST_STARTS])]
+        return positions
 
     for batch in read_batches(inputs, begin, skipped, check=True):
         waiting.append(np.ascontiguousarray(batch.games.hcps[batch.chosen]))
@@ -189,15 +189,15 @@ def _read_starts(files: Sequence[Path | str], begin: Plies, seed: int, listener:
         listener.progress(READING, read, None)
     for problem in skipped.messages:
         listener.note(problem)
-    found = thin()
-    if len(found):
-        is_mated = np.zeros(len(found), np.bool_)
-        is_mated[find_mates(found)] = True
-        found = np.ascontiguousarray(found[~is_mated])
-    if len(found) == 0:
+    starts = thin()
+    if len(starts):
+        is_mated = np.zeros(len(starts), np.bool_)
+        is_mated[find_mates(starts)] = True
+        starts = np.ascontiguousarray(starts[~is_mated])
+    if len(starts) == 0:
         reason = f" ({skipped.messages[0]})" if skipped.messages else ""
         raise LeafError(f"{inputs.paths[0]}: there is no position where a game can begin{reason}")
-    return OpeningSet("starts", found)
+    return OpeningSet("starts", starts)
 
 
 _ODD = 0x9E3779B97F4A7C15
@@ -295,11 +295,11 @@ class _Run:
     def _take(self, game: FinishedGame) -> None:
         """Add the leaves of the next game to the part."""
         before = len(self._keys)
-        found, count = self._keys.add_new(game.kept)
+        leaves, count = self._keys.add_new(game.kept)
         self._evaluated += game.evaluations
         if self._teacher is not None and count:
-            found = _taught(found, self._teacher)
-        self._part.append(found)
+            leaves = _taught(leaves, self._teacher)
+        self._part.append(leaves)
         self._next += 1
         self._in_part += count
         self._futile = 0 if count else self._futile + 1
@@ -324,13 +324,13 @@ class _Run:
 
 def _taught(leaves: bytes, teacher: Network) -> bytes:
     """The same positions with what another network says of them."""
-    found = _native.decode_hcpe3(np.frombuffer(leaves, np.uint8), True)
-    hcps, size = found.starts, teacher.evaluator.batch_size
+    games = _native.decode_hcpe3(np.frombuffer(leaves, np.uint8), True)
+    hcps, size = games.starts, teacher.evaluator.batch_size
     batches = (hcps[begin : begin + size] for begin in range(0, len(hcps), size))
     labels = [labels_of_evaluation(each, None, LEAST_SHARE) for each in evaluate_packed(teacher.evaluator, batches)]
     counts = np.concatenate([each.counts for each in labels])
     return _native.encode_hcpe3(
-        hcps, found.results, found.opponents, found.plies, _joined(labels, "moves"), _joined(labels, "evals"),
+        hcps, games.results, games.opponents, games.plies, _joined(labels, "moves"), _joined(labels, "evals"),
         np.concatenate([[0], np.cumsum(counts)]).astype(np.uint64), _joined(labels, "candidate_moves"),
         _joined(labels, "candidate_visits"),
     )  # fmt: skip

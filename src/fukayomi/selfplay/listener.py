@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fukayomi.listener import Listener
+from fukayomi.listener import Forwarder, Listener
 from fukayomi.selfplay.chunk import ChunkInfo
 from fukayomi.selfplay.journal import GameSummary
 
@@ -153,55 +153,17 @@ SILENT = SelfplayListener()
 """Reports nothing; the default."""
 
 
-class PlainListener(SelfplayListener):
+class PlainListener(Forwarder, SelfplayListener):
     """Tells a listener of no particular kind how far the run is."""
 
     def __init__(self, listener: Listener) -> None:
-        self._listener = listener
+        super().__init__(listener)
         self._run: SelfplayRun | None = None
 
     def started(self, run: SelfplayRun) -> None:
         self._run = run
 
-    def note(self, text: str) -> None:
-        self._listener.note(text)
-
     def state(self, state: SelfplayProgress) -> None:
         assert self._run is not None
         done, total = (state.games, self._run.games) if self._run.games else (state.positions, self._run.positions)
         self._listener.progress("self-play", done, total)
-
-
-class SelfplayListeners(SelfplayListener):
-    """Passes every report to several listeners, in order."""
-
-    def __init__(self, *listeners: SelfplayListener) -> None:
-        self._listeners = listeners
-
-    def progress(self, stage: str, done: int, total: int | None) -> None:
-        for listener in self._listeners:
-            listener.progress(stage, done, total)
-
-    def note(self, text: str) -> None:
-        for listener in self._listeners:
-            listener.note(text)
-
-    def started(self, run: SelfplayRun) -> None:
-        for listener in self._listeners:
-            listener.started(run)
-
-    def game(self, game: GameSummary) -> None:
-        for listener in self._listeners:
-            listener.game(game)
-
-    def state(self, state: SelfplayProgress) -> None:
-        for listener in self._listeners:
-            listener.state(state)
-
-    def chunk(self, path: Path, info: ChunkInfo) -> None:
-        for listener in self._listeners:
-            listener.chunk(path, info)
-
-    def ended(self) -> None:
-        for listener in self._listeners:
-            listener.ended()

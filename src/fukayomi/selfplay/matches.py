@@ -2,7 +2,6 @@
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,7 @@ from fukayomi.listener import SILENT, Listener
 from fukayomi.selfplay.pool_threads import PoolThreads, games_at_once, slots_of
 from fukayomi.selfplay.settings import PoolSettings
 from fukayomi.shogi import BLACK, Move, Position
-from fukayomi.shogi.record import Record, RecordedMove, Result, Termination, winner_is
+from fukayomi.shogi.record import Record, RecordedMove, Result, Termination, now, winner_is
 from fukayomi.usi.client import SearchAnswer
 from fukayomi.usi.text import Go
 
@@ -177,7 +176,7 @@ class PoolWorkers:
         """Begin games until there is no room, or none left; whether any is in play."""
         while len(self._games) < self._parallel and (game := games.take()) is not None:
             players = [SelfplayPlayer(self._numbers[name], teaches=False) for name in (game.black, game.white)]
-            self._games[game.number] = game, _now()
+            self._games[game.number] = game, now()
             pool.add(game.number, game.opening.position(), *players)
         return bool(self._games)
 
@@ -197,14 +196,10 @@ def _played(game: PoolGame, scheduled: ScheduledGame, began: str, event: str) ->
         black_name=scheduled.black,
         white_name=scheduled.white,
         start_time=began,
-        end_time=_now(),
+        end_time=now(),
         event=event,
         moves=moves,
         termination=_TERMINATIONS.get(game.reason, repetition),
         result=Result.DRAW if game.winner is None else winner_is(game.winner),
     )
     return PlayedGame(record)
-
-
-def _now() -> str:
-    return datetime.now().strftime("%Y/%m/%d %H:%M:%S")

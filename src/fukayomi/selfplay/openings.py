@@ -232,13 +232,13 @@ def _moves_of(book: Book, position: Position) -> list[Move]:
 
 def find_mates(hcps: NDArray[np.uint8]) -> list[int]:
     """The positions without a legal move, by index."""
-    found: list[int] = []
+    mated: list[int] = []
     no_moves = np.zeros(0, np.uint16)
     for begin in range(0, len(hcps), _BLOCK):
         block = hcps[begin : begin + _BLOCK]
         ends = judge_endings(block, np.zeros(len(block) + 1, np.uint64), no_moves)
-        found += [begin + index for index, end in enumerate(ends) if end.is_mated]
-    return found
+        mated += [begin + index for index, end in enumerate(ends) if end.is_mated]
+    return mated
 
 
 def _played(opening: Opening) -> Position:

@@ -1,6 +1,5 @@
 """The chunks of a worker in a folder: which games they have, which are missing, and writing the next ones."""
 
-import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from fukayomi import __version__, _native
+from fukayomi.files.inputs import file_sha256
 from fukayomi.selfplay.chunk import SUFFIX as CHUNK_SUFFIX
 from fukayomi.selfplay.chunk import (
     ChunkDetails,
@@ -26,7 +26,7 @@ from fukayomi.selfplay.chunk import (
     write_chunk,
 )
 from fukayomi.selfplay.journal import SUFFIX as JOURNAL_SUFFIX
-from fukayomi.selfplay.journal import GameSummary, Journal, StoredGame
+from fukayomi.selfplay.journal import GameJournal, GameSummary, StoredGame
 
 _COUNTS = {
     "mate": "mates", "resignation": "resignations", "repetition": "repetitions", "declaration": "declarations",
@@ -61,7 +61,7 @@ class _Range:
     first: int
     end: int
     """The number after its last game."""
-    journal: Journal
+    journal: GameJournal
 
 
 class ChunkStore:
@@ -87,23 +87,23 @@ class ChunkStore:
             "build": __version__,
         }
         pattern = re.compile(re.escape(worker.name) + r"-\d{6,}\.json")
-        found = [read_chunk_info(path) for path in sorted(out.iterdir()) if pattern.fullmatch(path.name)]
-        for info in found:
+        infos = [read_chunk_info(path) for path in sorted(out.iterdir()) if pattern.fullmatch(path.name)]
+        for info in infos:
             if info.seed != worker.seed:
                 raise ChunkError(
                     f"{out}: the chunks of {worker.name} were made with the seed {info.seed}, not {worker.seed}; "
                     "use that seed, or another name or folder"
                 )
-        self._done = {info.first_game: info for info in found}
-        self._before = [info for info in found if info.first_game < first]
+        self._done = {info.first_game: info for info in infos}
+        self._before = [info for info in infos if info.first_game < first]
         self._parts: dict[int, _Range] = {}  # by the number of each game that is being played or waits
         pattern = re.compile(re.escape(worker.name) + r"-\d{6,}" + re.escape(JOURNAL_SUFFIX))
-        self._journals: dict[Path, Journal] = {}
+        self._journals: dict[Path, GameJournal] = {}
         for path in sorted(out.iterdir()):
             if pattern.fullmatch(path.name) and sidecar_of(path).exists():
                 path.unlink()  # a kill came between writing the chunk and this
             elif pattern.fullmatch(path.name):
-                self._journals[path] = Journal(path, self._run)
+                self._journals[path] = GameJournal(path, self._run)
         self.highest_waiting = max((max(journal.games, default=-1) for journal in self._journals.values()), default=-1)
         """Highest number of a game that waited for its chunk at the beginning; -1: there was none."""
 
@@ -136,11 +136,11 @@ class ChunkStore:
             return "all games asked for are there, but played with other settings; ask for more games to use these"
         return ""
 
-    def numbers(self, found: "list[GameSummary]") -> Iterator[int]:
+    def numbers(self, finished: "list[GameSummary]") -> Iterator[int]:
         """The numbers of the games to play, in order, as far as they are asked for.
 
         Args:
-            found: Games that are finished already, in journals, are appended to it on the way.
+            finished: Games that are finished already, in journals, are appended to it on the way.
 
         Raises:
             ChunkError: The size of the chunks was changed.
@@ -150,12 +150,12 @@ class ChunkStore:
             if sidecar_of(path).exists():
                 raise ChunkError(f"{path} has other games than were expected; was chunk_games changed?")
             waiting = path.with_suffix(JOURNAL_SUFFIX)
-            part = _Range(sequence, first, end, self._journals.pop(waiting, None) or Journal(waiting, self._run))
+            part = _Range(sequence, first, end, self._journals.pop(waiting, None) or GameJournal(waiting, self._run))
             if part.journal.games and not first <= min(part.journal.games) <= max(part.journal.games) < end:
                 raise ChunkError(
                     f"{waiting} has games of other numbers than {first} to {end - 1}; was chunk_games changed?"
                 )
-            found += [part.journal.games[number].summary for number in sorted(part.journal.games)]
+            finished += [part.journal.games[number].summary for number in sorted(part.journal.games)]
             for number in range(first, end):
                 self._parts[number] = part
             for number in range(first, end):
@@ -287,20 +287,19 @@ def build() -> str:
     True
     """
     assert _native.__file__ is not None
-    with Path(_native.__file__).open("rb") as core:
-        return f"{__version__}+core.{hashlib.file_digest(core, 'sha256').hexdigest()[:12]}"
+    return f"{__version__}+core.{file_sha256(_native.__file__)[:12]}"
 
 
 def _opponents(games: list[GameSummary]) -> dict[str, tuple[int, int, int]]:
     """Wins, draws and losses against each opponent, by name."""
     names = sorted({game.opponent_name for game in games if game.opponent})
-    found: dict[str, tuple[int, int, int]] = {}
+    results: dict[str, tuple[int, int, int]] = {}
     for name in names:
         mine = [game for game in games if game.opponent and game.opponent_name == name]
         draws = sum(game.winner is None for game in mine)
         losses = sum(game.winner == game.opponent for game in mine)
-        found[name] = len(mine) - draws - losses, draws, losses
-    return found
+        results[name] = len(mine) - draws - losses, draws, losses
+    return results
 
 
 def _weights(games: list[StoredGame]) -> "np.ndarray[Any, np.dtype[np.float32]] | None":

@@ -5,11 +5,17 @@ Scores are in centipawns from Black's side, whoever moved; most programs write a
 
 from collections.abc import Iterator, MutableSequence, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import IntEnum, StrEnum
 from typing import Any
 
 from fukayomi.shogi.position import BLACK, START_SFEN, Color, Move, Position, ShogiError
 from fukayomi.tabular import Tabular
+
+
+def now() -> str:
+    """The local time as records write it: ``2026/01/31 12:00:00``."""
+    return datetime.now().strftime("%Y/%m/%d %H:%M:%S")
 
 
 class RecordError(ShogiError):

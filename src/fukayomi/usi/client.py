@@ -438,15 +438,6 @@ class UsiClient:
         """Send bytes as they are, in any state."""
         self._process.write(data)
 
-    def read_line(self, timeout_s: float, awaited: str = "a line") -> EngineLine:
-        """Take the next line of the engine.
-
-        Raises:
-            EngineTimeoutError: None came in time.
-            EngineDiedError: The engine has ended.
-        """
-        return self._read(time.monotonic() + timeout_s, awaited)
-
     def read_until(self, is_last: Callable[[str], bool], timeout_s: float, awaited: str = "a line") -> list[EngineLine]:
         """Take lines up to and including the one that ``is_last`` accepts."""
         deadline_s = time.monotonic() + timeout_s

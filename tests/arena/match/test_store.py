@@ -214,21 +214,6 @@ def test_the_settings_can_be_read_of_a_match_that_has_begun(tmp_path: Path) -> N
         read_settings(tmp_path / "begun")
 
 
-def test_a_match_of_an_earlier_version_without_times_is_read_and_goes_on(tmp_path: Path) -> None:
-    fill(tmp_path, games=2)
-    with closing(sqlite3.connect(tmp_path / DATABASE)) as database:
-        database.execute("DROP TABLE times")
-    state = read_state(tmp_path)
-    assert (state.played, state.times) == (2, {})
-    game = list(schedule(SETTINGS, OPENINGS))[2]
-    with MatchStore(tmp_path, SETTINGS, OPENINGS) as store:
-        store.add(game, play(game))
-        assert {time.engine for time in store.times()} == {"先手君", "b"}
-    times = read_state(tmp_path).times["b"]
-    assert len(times.used_ms) + len(read_state(tmp_path).times["先手君"].used_ms) == len(play(game).record)
-    assert set(times.overhead_ms) == {3.0}
-
-
 @pytest.mark.parametrize("answers", ["[", "[[1]]", '[["b", "x", null]]', "7"])
 def test_damaged_times_are_reported(tmp_path: Path, answers: str) -> None:
     fill(tmp_path)

@@ -17,8 +17,8 @@ from fukayomi.data.formats.games import Targets, game_from_record, record_from_g
 from fukayomi.data.formats.hcpe import ResultFlag, read_hcpe
 from fukayomi.data.formats.hcpe3 import Games, join_games, read_hcpe3
 from fukayomi.data.formats.kinds import DataFormat, Target
-from fukayomi.data.formats.psv import read_psv
-from fukayomi.data.formats.rows import DataFileError
+from fukayomi.data.formats.psv import PSV
+from fukayomi.data.formats.rows import DataFileError, map_rows
 from fukayomi.data.formats.table import UnknownDataError, detect_data
 from fukayomi.data.records.reading import Drop, Dropped
 from fukayomi.shogi import START_SFEN, Position
@@ -43,9 +43,9 @@ def test_real_files_of_the_same_positions(tmp_path: Path, shared_data: Path, sou
     assert (found.positions, found.written) == (30, 30)
     expected = (folder / f"{SAMPLE}.{target}").read_bytes()
     if target == "psv" and source != "psv":  # the others do not know the ply
-        assert np.array_equal(read_psv(out)["gamePly"], np.full(30, 0 if source == "hcpe" else 1))
-        rows = np.array(read_psv(out))
-        rows["gamePly"] = read_psv(folder / f"{SAMPLE}.psv")["gamePly"]
+        assert np.array_equal(map_rows(out, PSV)["gamePly"], np.full(30, 0 if source == "hcpe" else 1))
+        rows = np.array(map_rows(out, PSV))
+        rows["gamePly"] = map_rows(folder / f"{SAMPLE}.psv", PSV)["gamePly"]
         assert rows.tobytes() == expected
     else:
         assert out.read_bytes() == expected
@@ -319,7 +319,7 @@ def test_games_give_rows_with_plies_and_flags(tmp_path: Path) -> None:
     results = games.results[games.game_of_ply()[trained]]
     assert np.array_equal(read_hcpe(tmp_path / "a.hcpe2")["gameResult"], results)
     assert np.array_equal(read_hcpe(tmp_path / "a.hcpe")["gameResult"], results & 3)
-    assert np.array_equal(read_psv(tmp_path / "a.psv")["gamePly"], games.ply_in_game()[trained] + 1)
+    assert np.array_equal(map_rows(tmp_path / "a.psv", PSV)["gamePly"], games.ply_in_game()[trained] + 1)
 
 
 def test_a_damaged_row_stops_and_is_named(tmp_path: Path) -> None:

@@ -11,7 +11,8 @@ from typer.testing import CliRunner
 from fukayomi.data import check_data, convert_data, load_rows, read_data, write_data
 from fukayomi.data.convert.convert import NothingConvertedError
 from fukayomi.data.formats.kinds import DataFormat
-from fukayomi.data.formats.psv import psv_record, read_psv
+from fukayomi.data.formats.psv import PSV, psv_record
+from fukayomi.data.formats.rows import map_rows
 from fukayomi.data.formats.table import detect_data
 from fukayomi.data.records.reading import Drop
 from fukayomi.data.stats.statistics import measure
@@ -41,7 +42,7 @@ def test_nothing_is_damaged(pool: Path, tmp_path: Path) -> None:
 
 
 def test_a_pool_without_any_move_is_found_by_its_content(pool: Path, tmp_path: Path) -> None:
-    rows = np.array(read_psv(pool))
+    rows = np.array(map_rows(pool, PSV))
     rows["move"] = 0
     (tmp_path / "values").write_bytes(rows.tobytes())
     assert detect_data(tmp_path / "values") is DataFormat.PSV
@@ -76,14 +77,14 @@ def test_formats_that_need_a_move_say_what_is_skipped(pool: Path, tmp_path: Path
 def test_verbs_and_print_take_them(pool: Path, tmp_path: Path) -> None:
     shuffle(pool, tmp_path / "shuffled.psv", seed=1)
     filter(pool, tmp_path / "few.psv", FilterConditions(max_eval=100))
-    assert (len(read_psv(tmp_path / "shuffled.psv")), len(read_psv(tmp_path / "few.psv"))) == (20, 6)
+    assert (len(map_rows(tmp_path / "shuffled.psv", PSV)), len(map_rows(tmp_path / "few.psv", PSV))) == (20, 6)
     ran = CliRunner().invoke(app, ["data", "print", str(pool), "--json"])
     first, second = map(json.loads, ran.stdout.splitlines()[:2])
     assert (first["move"], second["move"], second["sfen"]) == ("7g7f", None, START_SFEN)
 
 
 def test_other_moves_that_are_none_are_still_errors(pool: Path, tmp_path: Path) -> None:
-    rows = np.array(read_psv(pool))
+    rows = np.array(map_rows(pool, PSV))
     rows["move"][1] = 0x1234
     (tmp_path / "bad.psv").write_bytes(rows.tobytes())
     report = check_data(tmp_path / "bad.psv")

@@ -8,8 +8,8 @@ import pytest
 
 from fukayomi.data.convert.writers import DataWriter
 from fukayomi.data.formats.hcpe import HCPE, read_hcpe
-from fukayomi.data.formats.psv import PSV, hcpe_to_psv, psv_move, psv_record, psv_to_hcpe, read_psv
-from fukayomi.data.formats.rows import DataFileError
+from fukayomi.data.formats.psv import PSV, hcpe_to_psv, psv_move, psv_record, psv_to_hcpe
+from fukayomi.data.formats.rows import DataFileError, map_rows
 from fukayomi.shogi import START_SFEN, IllegalMoveError, InvalidMoveError
 
 GOLDEN = "58a451220ceb67227e9653221caf447824c22b119e53221ceb6f223e9651220c0a008e0701000100"
@@ -27,7 +27,7 @@ def test_one_record_is_the_one_of_yaneuraou(tmp_path: Path) -> None:
     assert record.tobytes().hex() == GOLDEN
     with DataWriter(tmp_path / "test.psv") as writer:
         writer.append(record)
-    assert (read_psv(tmp_path / "test.psv") == record).all()
+    assert (map_rows(tmp_path / "test.psv", PSV) == record).all()
     assert psv_move(int(record["move"][0])).usi() == "2g2f"
 
 
@@ -44,7 +44,7 @@ def test_what_no_record_can_hold_is_refused() -> None:
 
 def test_real_files_convert_both_ways(shared_data: Path) -> None:
     folder = shared_data / "training-fixtures"
-    psv = np.array(read_psv(folder / "psv_to_hcpe3_yaneuraou_sample.psv"))
+    psv = np.array(map_rows(folder / "psv_to_hcpe3_yaneuraou_sample.psv", PSV))
     hcpe = np.array(read_hcpe(folder / "psv_to_hcpe3_yaneuraou_sample.hcpe"))
     assert psv_to_hcpe(psv).tobytes() == hcpe.tobytes()
     back = hcpe_to_psv(hcpe, psv["gamePly"])
@@ -52,7 +52,7 @@ def test_real_files_convert_both_ways(shared_data: Path) -> None:
 
 
 def test_the_moves_of_another_writer_are_no_psv(shared_data: Path) -> None:
-    psv = np.array(read_psv(shared_data / "training-fixtures" / "psv_to_hcpe3_sample.psv"))
+    psv = np.array(map_rows(shared_data / "training-fixtures" / "psv_to_hcpe3_sample.psv", PSV))
     with pytest.raises(DataFileError, match="record 6: the 16 bits 10519 are not a move of the psv format"):
         psv_to_hcpe(psv)
 
@@ -79,4 +79,4 @@ def test_flags_of_hcpe2_are_dropped_and_bad_results_named() -> None:
 def test_a_file_of_another_size_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.psv").write_bytes(bytes(81))
     with pytest.raises(DataFileError, match=r"a\.psv: 81 bytes, .* 1 byte left over after 2 records \(offset 80\)"):
-        read_psv(tmp_path / "a.psv")
+        map_rows(tmp_path / "a.psv", PSV)

@@ -12,12 +12,11 @@ import pytest
 from command_runs import run, run_json
 
 from fukayomi.arena.results.sources import read_games
-from fukayomi.cli.common.problems import ProblemList
 from fukayomi.data.formats import games as games_module
 from fukayomi.data.jobs import job
 from fukayomi.data.records.copies import SeenGames
 from fukayomi.data.verbs import merge
-from fukayomi.listener import Listener
+from fukayomi.listener import Listener, Notes
 from fukayomi.shogi import START_SFEN, Position
 from fukayomi.shogi.formats import write_csa, write_kif, write_record
 from fukayomi.shogi.record import Record, RecordedMove, Result, Termination
@@ -91,9 +90,9 @@ def test_copies_are_told_in_words(games: Path, tmp_path: Path) -> None:
     for command in (("data", "csa-to-hcpe", games), ("positions", "balanced", games, *BALANCED)):
         assert "copies of games given before" in run(*command, "-o", tmp_path / "out.hcpe")[1]
     assert told in run("rate", games, "--simulations", "0")[2]
-    listener = ProblemList()
+    listener = Notes()
     assert len(list(read_games([games], listener=listener))) == GAMES
-    assert listener.problems == [told]
+    assert listener.texts == [told]
 
 
 def as_zip(games: Path) -> Path:

@@ -19,8 +19,8 @@ from fukayomi.data.formats.content import as_rows
 from fukayomi.data.formats.hcpe import HCPE, read_hcpe, without_flags
 from fukayomi.data.formats.hcpe3 import Game, join_games, read_hcpe3
 from fukayomi.data.formats.kinds import DataFormat
-from fukayomi.data.formats.psv import read_psv
-from fukayomi.data.formats.rows import DataFileError
+from fukayomi.data.formats.psv import PSV
+from fukayomi.data.formats.rows import DataFileError, map_rows
 from fukayomi.data.verbs import (
     FilterConditions,
     Inputs,
@@ -217,7 +217,7 @@ def test_inputs_must_be_of_one_format_and_outputs_named_so(tmp_path: Path) -> No
 @pytest.mark.parametrize("suffix", ["hcpe", "psv"])
 def test_rows_that_cannot_be_are_named(tmp_path: Path, suffix: str) -> None:
     path = make_inputs(tmp_path, suffix)[0]
-    records = np.array(read_hcpe(path) if suffix == "hcpe" else read_psv(path))
+    records = np.array(read_hcpe(path) if suffix == "hcpe" else map_rows(path, PSV))
     records["gameResult" if suffix == "hcpe" else "game_result"][17] = 3
     path.write_bytes(records.tobytes())
     with pytest.raises(DataFileError, match=rf"in0.{suffix}, record 17 \(offset {17 * records.dtype.itemsize}\)"):
@@ -238,7 +238,7 @@ def test_rows_are_filtered(tmp_path: Path, suffix: str) -> None:
         conditions = FilterConditions(results=(Result.BLACK_WIN,), min_eval=100, max_eval=300, min_ply=3, max_ply=9)
     summary = filter(inputs, out, conditions)
     assert summary.written[str(out)] == wanted.sum() > 0
-    found = read_hcpe(out)["eval"] if suffix == "hcpe" else read_psv(out)["score"]
+    found = read_hcpe(out)["eval"] if suffix == "hcpe" else map_rows(out, PSV)["score"]
     assert found.tolist() == rows.records["eval"][wanted].tolist()
 
 
@@ -307,7 +307,7 @@ def test_evaluations_are_brought_to_one_scale(tmp_path: Path, suffix: str) -> No
 
 def test_a_psv_position_that_cannot_be_is_named(tmp_path: Path) -> None:
     path = make_inputs(tmp_path, "psv", 200)[0]
-    records = np.array(read_psv(path))
+    records = np.array(map_rows(path, PSV))
     records["sfen"][40] = 255
     path.write_bytes(records.tobytes())
     with pytest.raises(DataFileError, match=r"in0.psv, record 40 \(offset 1600\)"):

@@ -22,8 +22,8 @@ from fukayomi.data.formats.content import as_rows
 from fukayomi.data.formats.hcpe import HCPE, read_hcpe, without_flags
 from fukayomi.data.formats.hcpe3 import read_hcpe3
 from fukayomi.data.formats.kinds import DataFormat
-from fukayomi.data.formats.psv import psv_to_hcpe, read_psv
-from fukayomi.data.formats.rows import DataFileError
+from fukayomi.data.formats.psv import PSV, psv_to_hcpe
+from fukayomi.data.formats.rows import DataFileError, map_rows
 from fukayomi.learning import Batch, Dataset, Sample, evaluate
 from fukayomi.listener import Listener
 from fukayomi.nn import NetworkConfig, PolicyValueNetwork
@@ -40,7 +40,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[DataFormat, Path]:
 
 def rows_of(path: Path, kind: DataFormat) -> NDArray[np.void]:
     """What the format's own reader finds, as plain hcpe."""
-    return psv_to_hcpe(read_psv(path)) if kind is DataFormat.PSV else without_flags(read_hcpe(path))
+    return psv_to_hcpe(map_rows(path, PSV)) if kind is DataFormat.PSV else without_flags(read_hcpe(path))
 
 
 def chance(eval_cp: float) -> float:
@@ -199,7 +199,7 @@ def test_a_move_that_is_not_legal_is_kept(tmp_path: Path) -> None:
 
 
 def test_a_damaged_psv_record_is_named(files: dict[DataFormat, Path], tmp_path: Path) -> None:
-    records = np.array(read_psv(files[DataFormat.PSV]))
+    records = np.array(map_rows(files[DataFormat.PSV], PSV))
     records["game_result"][4] = 2
     records["sfen"][9] = 255
     records.tofile(tmp_path / "bad.psv")

@@ -6,7 +6,8 @@ from typing import Any
 
 from learning_samples import Interrupter
 
-from fukayomi.learning import Dataset, JsonLinesListener, TrainingListeners, TrainingSettings, runs, train
+from fukayomi import fan_out
+from fukayomi.learning import Dataset, JsonLinesListener, TrainingSettings, runs, train
 from fukayomi.learning.curves.series import SECONDS
 from fukayomi.learning.listeners.listener import RunStart
 from fukayomi.nn import NetworkConfig
@@ -34,7 +35,7 @@ def test_a_resumed_run_has_each_step_once(tmp_path: Path, train_file: Path, test
     data, test, settings = Dataset(train_file), Dataset(test_file), TrainingSettings(steps=9, batch=8, amp="off")
     train(TINY, data, tmp_path / "whole", settings=settings, device="cpu", listener=JsonLinesListener(1), threads=1)
     out = tmp_path / "parts"
-    listener = TrainingListeners(JsonLinesListener(1), Interrupter())
+    listener = fan_out(JsonLinesListener(1), Interrupter())
     train(TINY, data, out, test=test, settings=settings, device="cpu", eval_interval=4, listener=listener)
     log = out / "log.jsonl"
     # What a run that was killed later leaves.

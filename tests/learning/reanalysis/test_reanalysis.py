@@ -17,6 +17,7 @@ from fukayomi.engine import Network
 from fukayomi.engine.control import Control, Limits
 from fukayomi.engine.evaluators.stubs import hash_evaluator
 from fukayomi.engine.search import Searcher
+from fukayomi.files.inputs import file_sha256
 from fukayomi.learning import (
     Dataset,
     LayerError,
@@ -29,7 +30,7 @@ from fukayomi.learning import (
     train,
 )
 from fukayomi.learning.checkpoint import load_checkpoint
-from fukayomi.learning.layers import find_layer, layer_path, layers_of, sha256_of, sidecar_of
+from fukayomi.learning.layers import find_layer, layer_path, layers_of, sidecar_of
 from fukayomi.learning.position_weights import weights_of
 from fukayomi.learning.reanalysis.selection import chances_by_surprise, draw
 from fukayomi.learning.training.configuration import RunConfiguration
@@ -73,8 +74,8 @@ def test_a_layer_has_what_a_search_of_each_position_finds(file: Path, root: Root
     (info,) = result.layers.values()
     assert (info.chosen, info.changed, info.positions) == (len(searched(original)),) * 3
     assert 0 < info.moved <= info.changed
-    assert info.sha256 == sha256_of(layer_path(file, "new"))
-    assert info.original_sha256 == sha256_of(file)
+    assert info.sha256 == file_sha256(layer_path(file, "new"))
+    assert info.original_sha256 == file_sha256(file)
     assert result.rows()[0]["games"] == len(original)
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import torch
 
-from fukayomi.learning import Dataset, JsonLinesListener, TrainingListener, TrainingListeners, TrainingSettings, train
+from fukayomi import fan_out
+from fukayomi.learning import Dataset, JsonLinesListener, TrainingListener, TrainingSettings, train
 from fukayomi.learning.listeners.listener import TrainingStep
 from fukayomi.nn import NetworkConfig, PolicyValueNetwork
 
@@ -38,7 +39,7 @@ def run(train_file: Path, out: Path, *, resume: bool = False, listener: Training
         ),
         Dataset(train_file, weights=[1.5]), out, teacher=teacher,
         settings=settings, device="cpu", threads=1, checkpoint_interval=5, resume=resume,
-        listener=TrainingListeners(*listeners),
+        listener=fan_out(*listeners),
     )  # fmt: skip
 
 

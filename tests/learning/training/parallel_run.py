@@ -6,7 +6,8 @@ from typing import Any, get_args
 
 import torch
 
-from fukayomi.learning import Dataset, JsonLinesListener, TrainingListener, TrainingListeners, TrainingSettings, train
+from fukayomi import fan_out
+from fukayomi.learning import Dataset, JsonLinesListener, TrainingListener, TrainingSettings, train
 from fukayomi.learning.checkpoint import load_checkpoint
 from fukayomi.learning.listeners.listener import TrainingStep
 from fukayomi.nn import NetworkConfig
@@ -41,7 +42,7 @@ def run(train_file: Path, out: Path, *, steps: int = 12, resume: bool = False) -
         NetworkConfig(blocks=1, channels=8, activation="relu", value_hidden=8, heads=get_args(HeadName)), data, out,
         test=data, settings=settings,
         device="cpu", threads=1, eval_interval=6, resume=resume,
-        listener=TrainingListeners(JsonLinesListener(1), trace),
+        listener=fan_out(JsonLinesListener(1), trace),
     )  # fmt: skip
     checkpoint = load_checkpoint(result.checkpoint)
     return {

@@ -15,6 +15,7 @@ import torch
 from learning_samples import Interrupter
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
+from fukayomi import fan_out
 from fukayomi.data.formats.rows import DataFileError
 from fukayomi.learning import (
     CheckpointError,
@@ -24,7 +25,6 @@ from fukayomi.learning import (
     TensorBoardListener,
     TrainingError,
     TrainingListener,
-    TrainingListeners,
     TrainingResult,
     TrainingSettings,
     evaluate,
@@ -351,7 +351,7 @@ class Events(TrainingListener):
 def test_a_listener_follows_the_run(tmp_path: Path, train_file: Path, test_file: Path):
     first, second = Events(), Events()
     settings = TrainingSettings(steps=4, batch=16)
-    listener = TrainingListeners(first, second)
+    listener = fan_out(first, second)
     run_training(tmp_path / "run", (train_file, test_file), settings, eval_interval=2, listener=listener)
     assert first.seen == second.seen
     assert first.seen == [

@@ -5,6 +5,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from canary_games import relabelled
 from fleet_parts import Cable
 from selfplay_chunks import NETWORK, SETTINGS, details, random_games
 
@@ -13,7 +14,6 @@ from fukayomi.loop.fleet.collector import Collector
 from fukayomi.loop.fleet.store import Store, StoreError, open_store
 from fukayomi.loop.folder import RunFolder
 from fukayomi.loop.ingest import Manifest, ingest
-from fukayomi.loop.ingest.canaries import relabelled
 from fukayomi.selfplay.chunk import write_chunk
 
 

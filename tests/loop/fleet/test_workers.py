@@ -12,6 +12,7 @@ from patience import until
 
 from fukayomi._native import encode_hcp
 from fukayomi.engine import EvaluatorError
+from fukayomi.files.inputs import file_sha256
 from fukayomi.files.lock import FolderLock
 from fukayomi.loop import LoopError
 from fukayomi.loop.fleet.collector import Collector
@@ -19,7 +20,7 @@ from fukayomi.loop.fleet.session import Session
 from fukayomi.loop.fleet.store import Store, open_store
 from fukayomi.loop.fleet.task import publish, read_current, read_task, task_name
 from fukayomi.loop.fleet.worker import Worker
-from fukayomi.loop.folder import RunFolder, file_sha256
+from fukayomi.loop.folder import RunFolder
 from fukayomi.loop.ingest import Manifest, ingest
 from fukayomi.selfplay.league import LeagueNetwork, LeagueSettings
 from fukayomi.selfplay.openings import Openings, OpeningSet

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from canary_games import relabelled
 from selfplay_chunks import NETWORK, SETTINGS, deliver, details, new_store, random_games
 
 from fukayomi.data.formats.hcpe3 import join_games
 from fukayomi.files.lock import FolderLock, LockedError
 from fukayomi.listener import Listener
-from fukayomi.loop.ingest.canaries import relabelled
 from fukayomi.loop.ingest.deliveries import IngestSettings, find_new, ingest
 from fukayomi.loop.ingest.manifest import Manifest, ManifestError
 from fukayomi.selfplay.chunk import sidecar_of, write_chunk

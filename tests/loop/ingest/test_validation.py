@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from canary_games import relabelled
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from selfplay_chunks import SETTINGS, deliver, details, game, new_store, random_games
 
 from fukayomi import _native
 from fukayomi.data.formats.hcpe3 import Game, join_games
-from fukayomi.loop.ingest.canaries import relabelled
 from fukayomi.loop.ingest.validation import RejectedError, rules_of, validate_chunk
 from fukayomi.selfplay.chunk import ResultCounts, sidecar_of, write_chunk
 from fukayomi.shogi import Color, DeclarationRule, Move, Position, Repetition

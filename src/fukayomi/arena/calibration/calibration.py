@@ -23,7 +23,7 @@ from fukayomi.arena.match.workers import LocalWorkers
 from fukayomi.arena.results.game import Game
 from fukayomi.arena.results.match_db import DATABASE, StoreError
 from fukayomi.arena.statistics.odds import Level, Odds, estimate_odds, next_amount
-from fukayomi.listener import SILENT, Listener
+from fukayomi.listener import SILENT, Forwarder, Listener
 from fukayomi.tabular import Tabular, counted
 
 FIRST_PAIRS = 4
@@ -241,21 +241,18 @@ def clock_at(clocks: ClockRange, amount: float) -> TimeControl:
     return clocks.clock(max(1.0, float(f"{amount:.{DIGITS}g}")))
 
 
-class _BatchListener(MatchListener):
+class _BatchListener(Forwarder, MatchListener):
     """Passes on the events of a batch, and announces it unless it was complete."""
 
     def __init__(self, listener: Listener, found: Calibration, batch: Batch, announcement: str, began_s: float) -> None:
-        self._listener = listener
+        super().__init__(listener)
         self._announcement = announcement
         self._played, self._new, self._began_s = found.played, found.new, began_s
         self._total = found.settings.match.games
         self._later = max(0, self._total - found.played - batch.games)
 
     def progress(self, stage: str, done: int, total: int | None) -> None:
-        self._listener.progress(stage, self._played + done, self._total)
-
-    def note(self, text: str) -> None:
-        self._listener.note(text)
+        super().progress(stage, self._played + done, self._total)
 
     def started(self, state: MatchState) -> None:
         state.earlier, state.later = self._played, self._later

@@ -7,7 +7,6 @@ the failure is reported with it. An engine that does not start loses its game.
 
 import threading
 from dataclasses import dataclass
-from datetime import datetime
 from typing import NoReturn
 
 from fukayomi._native import MATE_CP
@@ -30,7 +29,7 @@ from fukayomi.shogi import (
     Repetition,
     ShogiError,
 )
-from fukayomi.shogi.record import Record, RecordedMove, Result, Termination, result_of, winner_is
+from fukayomi.shogi.record import Record, RecordedMove, Result, Termination, now, result_of, winner_is
 from fukayomi.usi.client import EngineInterruptedError
 from fukayomi.usi.text import MOVE, RESIGN, WIN, Info, shorten
 
@@ -92,7 +91,7 @@ def play_game(
         failures.append(error.failure)
         game.end(error.failure.kind, winner_is(WHITE if error.player is black else BLACK))
     game.tell_players()
-    game.record.end_time = _now()
+    game.record.end_time = now()
     failures += [black.take_failure(), white.take_failure()]  # ask both: it closes a dead engine
     failure, *others = [*filter(None, failures), None]
     more = tuple(f"{other.engine}: {other.detail}" for other in others if other is not None)
@@ -118,7 +117,7 @@ class _Game:
             initial_sfen=opening.initial_sfen,
             black_name=players[BLACK].name,
             white_name=players[WHITE].name,
-            start_time=_now(),
+            start_time=now(),
         )
         self.answers: list[AnswerTime] = []
         self._judge_position()
@@ -279,7 +278,3 @@ def _reported_ms(answer: Answer) -> int | None:
     """The time that an engine says it took; None if it says nothing, or counts from before its clock ran."""
     infos = () if answer.search is None or answer.is_pondered else answer.search.infos
     return max((info.time_ms for info in infos if info.time_ms is not None), default=None)
-
-
-def _now() -> str:
-    return datetime.now().strftime("%Y/%m/%d %H:%M:%S")

@@ -8,7 +8,6 @@ resumed on a cluster. A node receives settings and games, and returns the games 
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
 import os
-import socket
 import tempfile
 import threading
 import time
@@ -31,7 +30,7 @@ from fukayomi.arena.match.game_runner import GameRunner
 from fukayomi.arena.match.schedule import ScheduledGame
 from fukayomi.arena.match.settings import MatchSettings
 from fukayomi.arena.match.workers import EngineWarnings, FinishedGame, GameQueue, WorkerReport
-from fukayomi.cluster import ClusterError, last_line, not_installed
+from fukayomi.cluster import ClusterError, loss_of, node_name, nodes, start_actor, version_problem
 from fukayomi.usi.client import EngineInterruptedError
 
 POLL_S = 0.2
@@ -56,7 +55,7 @@ def fit(settings: MatchSettings) -> MatchSettings:
     if "concurrency" in settings.model_fields_set:
         return settings
     cpus = cpus_of(settings)
-    games = sum(int(node["Resources"].get("CPU", 0)) // cpus for node in ray.nodes() if node["Alive"])
+    games = sum(int(node.get("CPU", 0)) // cpus for node in nodes())
     if games == 0:
         raise ClusterError(
             f"no node of the Ray cluster has the {cpus} CPUs that a game needs; "
@@ -103,9 +102,9 @@ class RayGameRunner:
             folder: Working directory of the match. If the node has it, the engines run in it as well.
             version: Version of the program that runs the match.
         """
-        node = f"{socket.gethostname()} ({ray.util.get_node_ip_address()})"
-        if version != __version__:
-            return Opened(node, f"fukayomi is {__version__} here and {version} where the match runs")
+        node = node_name()
+        if problem := version_problem(version):
+            return Opened(node, problem)
         if Path(folder).is_dir():
             os.chdir(folder)
         try:
@@ -214,12 +213,7 @@ class RayWorkers:
         return self._is_exhausted and not any(worker.game for worker in self._pending.values())
 
     def _open_worker(self) -> None:
-        # No restarts by Ray: a new actor is as good, and may open on another node. Two threads: play, and close.
-        options = {"num_cpus": cpus_of(self._settings), "max_concurrency": 2, "max_restarts": 0}
-        try:
-            actor: Any = ray.remote(RayGameRunner).options(scheduling_strategy="SPREAD", **options).remote()
-        except ModuleNotFoundError as error:  # ray:// unpickles it at once
-            raise not_installed(error) from error
+        actor = start_actor(RayGameRunner, cpus=cpus_of(self._settings), threads=2)  # play, and close
         self._pending[actor.open.remote(self._settings, str(Path.cwd()), __version__)] = _RayWorker(actor)
 
     def _receive(self, ref: Any, worker: _RayWorker, games: GameQueue, report: Callable[[WorkerReport], None]) -> None:
@@ -265,10 +259,7 @@ class RayWorkers:
         Raises:
             ClusterError: This was the last attempt.
         """
-        ray.kill(worker.actor)  # it may be out of reach, but alive
-        reason = last_line(error)
-        if error.actor_init_failed:
-            raise not_installed(error) from error
+        reason = loss_of(worker.actor, error)
         number = 0 if worker.game is None else worker.game.number
         what = "a worker" if worker.game is None else f"game {number} on node {worker.node}"
         self._losses[number] += 1

@@ -9,7 +9,6 @@ import json
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +26,6 @@ from fukayomi.arena.results.match_db import (
     HEAD_FIELDS,
     NOTE_FIELDS,
     SCHEMA,
-    TIMES_TABLE,
-    WARNINGS_TABLE,
     StoreError,
     check_format,
     connect_read_only,
@@ -42,7 +39,7 @@ from fukayomi.arena.results.match_db import (
 from fukayomi.arena.statistics.move_times import AnswerTime
 from fukayomi.files.lock import FolderLock
 from fukayomi.settings.problems import first_problem
-from fukayomi.shogi.record import Record, Termination
+from fukayomi.shogi.record import Record, Termination, now
 
 LOCK = "match.lock"
 FREE_SETTINGS = frozenset({"games", "concurrency", "cores_per_game", "restart", "log"})
@@ -86,7 +83,7 @@ class MatchStore:
             self._database.executescript(SCHEMA)
             self._database.execute(
                 "INSERT INTO match VALUES (1, ?, ?, ?, ?)",
-                (__version__, f"{datetime.now():%Y/%m/%d %H:%M:%S}", _to_json(settings), digest(openings)),
+                (__version__, now(), _to_json(settings), digest(openings)),
             )
             self._database.execute("COMMIT")
         check_format(self._database, self.path)
@@ -94,8 +91,6 @@ class MatchStore:
         if finding != "ok":
             raise sqlite3.DatabaseError(finding)
         self._database.execute("PRAGMA synchronous = FULL")
-        self._database.execute(WARNINGS_TABLE)
-        self._database.execute(TIMES_TABLE)
         ((settings_text, digest_text),) = self._database.execute("SELECT settings, openings FROM match").fetchall()
         differences = _differences(self.path, settings_text, settings)
         if digest_text != digest(openings):
@@ -206,10 +201,8 @@ def select_failures(database: sqlite3.Connection, path: Path) -> list[tuple[int,
 
 
 def select_warnings(database: sqlite3.Connection, path: Path) -> list[str]:
-    """What engines were not told, in the order in which it was found; none in matches of earlier versions."""
+    """What engines were not told, in the order in which it was found."""
     with explaining(path):
-        if not database.execute("SELECT 1 FROM sqlite_schema WHERE name = 'warnings'").fetchall():
-            return []
         return [text for (text,) in database.execute("SELECT text FROM warnings ORDER BY rowid")]
 
 

@@ -55,20 +55,14 @@ CREATE TABLE failures (
     kind TEXT NOT NULL,
     detail TEXT NOT NULL
 ) STRICT;
-"""
-WARNINGS_TABLE = """
-CREATE TABLE IF NOT EXISTS warnings (
+CREATE TABLE warnings (
     text TEXT PRIMARY KEY            -- what the match depends on and an engine was not told
 ) STRICT;
-"""
-"""Missing in matches of earlier versions."""
-TIMES_TABLE = """
-CREATE TABLE IF NOT EXISTS times (
+CREATE TABLE times (                 -- of all answers, also of those that lost the game
     game INTEGER PRIMARY KEY,
     answers TEXT NOT NULL            -- JSON: [engine, milliseconds measured, milliseconds it reported or null], ...
 ) STRICT;
 """
-"""The times of all answers, also of those that lost the game. Missing in matches of earlier versions."""
 HEAD_FIELDS = ("event", "site", "time_limit", "opening", "comment", "illegal_move", "summary", "headers")
 NOTE_FIELDS = {"score_cp": "cp", "mate": "mate", "time_ms": "ms", "pv": "pv", "comment": "comment"}
 """Fields of a `RecordedMove` and their keys in the column ``notes``."""
@@ -218,10 +212,8 @@ def select_records(database: sqlite3.Connection, path: Path, number: int | None 
 
 
 def select_times(database: sqlite3.Connection, path: Path) -> Iterator[AnswerTime]:
-    """The times of all answers, game by game; none of games that an earlier version of fukayomi stored."""
+    """The times of all answers, game by game."""
     with explaining(path):
-        if not database.execute("SELECT 1 FROM sqlite_schema WHERE name = 'times'").fetchall():
-            return
         for (answers,) in database.execute("SELECT answers FROM times ORDER BY game"):
             for engine, used_ms, reported_ms in json.loads(answers):
                 yield AnswerTime(str(engine), float(used_ms), None if reported_ms is None else int(reported_ms))

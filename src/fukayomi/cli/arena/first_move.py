@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fukayomi.cli.common.options import AsJson
-from fukayomi.cli.common.problems import ProblemList
 from fukayomi.cli.common.text import json_text, printable
+from fukayomi.listener import Notes
 from fukayomi.tabular import counted
 
 if TYPE_CHECKING:
@@ -47,12 +47,12 @@ def first_move(
     """
     from fukayomi.arena.results.first_move import first_move
 
-    listener = ProblemList()
+    listener = Notes()
     found = first_move(sources, distinct=options.distinct, listener=listener)
-    for problem in listener.problems:
+    for problem in listener.texts:
         typer.echo(f"skipped {printable(problem)}", err=True)
     if as_json:
-        typer.echo(json_text(_as_json(found, listener.problems)))
+        typer.echo(json_text(_as_json(found, listener.texts)))
         return
     for pairing in found.pairings:
         for line in pairing.lines():

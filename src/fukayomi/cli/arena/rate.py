@@ -12,8 +12,9 @@ import typer
 
 from fukayomi.arena.ratings.options import RatingOptions
 from fukayomi.cli.common.options import AsJson, given_options, options_of
-from fukayomi.cli.common.problems import ProblemList, print_problems
+from fukayomi.cli.common.problems import print_problems
 from fukayomi.cli.common.text import json_text, printable
+from fukayomi.listener import Notes
 from fukayomi.tabular import counted
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ def _rate(sources: Sequence[Path], options: RatingOptions, *, pairs: bool, matri
     from fukayomi.cli.common.progress import StageBars
     from fukayomi.files.atomic import AtomicFile
 
-    listener = ProblemList()
+    listener = Notes()
     with StageBars() as bars:
         found = tally_games(_counting(iterate_games(sources, listener=listener), bars))
         ratings = rate_tally(found.tally, options, listener=bars)
@@ -118,9 +119,9 @@ def _rate(sources: Sequence[Path], options: RatingOptions, *, pairs: bool, matri
             for line in _matrix(ratings):
                 file.write(line.encode())
     if as_json:
-        typer.echo(json_text(_as_json(ratings, pair_ratings if pairs else None, found, clean, listener.problems)))
+        typer.echo(json_text(_as_json(ratings, pair_ratings if pairs else None, found, clean, listener.texts)))
         return
-    print_problems(listener.problems)
+    print_problems(listener.texts)
     typer.echo(write_table(ratings), nl=False)
     typer.echo(_count(found))
     for line in _forfeit_lines(found, clean):

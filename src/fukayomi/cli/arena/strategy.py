@@ -9,8 +9,8 @@ import typer
 from fukayomi.arena.strategy.kinds import NAMED_KINDS, SplitBy, StrategyKind
 from fukayomi.cli.common.errors import INTERRUPTED, fail
 from fukayomi.cli.common.options import AsJson
-from fukayomi.cli.common.problems import ProblemList
 from fukayomi.cli.common.progress import Bar, progress_bar
+from fukayomi.listener import Notes
 
 if TYPE_CHECKING:
     from fukayomi.arena.strategy.definitions import Definition
@@ -127,7 +127,7 @@ def _classify(
         listener = _Progress(bar)
         if each_game:
             games = classify_games(sources, matcher=matcher, listener=listener)
-            report.print_games(games, kinds, listener.problems, english=table.english, as_json=as_json)
+            report.print_games(games, kinds, listener.texts, english=table.english, as_json=as_json)
             return
         counts = count_strategies(
             sources, by=table.by, kinds=kinds, min_rating=table.min_rating, matcher=matcher, listener=listener
@@ -136,10 +136,10 @@ def _classify(
     if not tables:
         fail(f"no games left: {report.left_out(counts)}")
     report.write_files(counts, tables, files.csv, files.picture, files.draw or [], english=table.english)
-    report.print_result(counts, tables, listener.problems, english=table.english, as_json=as_json)
+    report.print_result(counts, tables, listener.texts, english=table.english, as_json=as_json)
 
 
-class _Progress(ProblemList):
+class _Progress(Notes):
     """Shows the number of games, and keeps the notes."""
 
     def __init__(self, bar: Bar) -> None:

@@ -106,7 +106,7 @@ def _as_typed(error: FukayomiError) -> tuple[str, int]:
 
 
 def _problem(error: ValueError) -> str:
-    """The first problem of settings that pydantic refuses. Only a command that has imported it can fail so."""
+    """The first problem of data that pydantic refuses. Only a command that has imported it can fail so."""
     if "pydantic" in sys.modules:
         from pydantic import ValidationError
 

@@ -5,21 +5,9 @@ from collections.abc import Sequence
 import typer
 
 from fukayomi.cli.common.text import printable
-from fukayomi.listener import Listener
 
 NAMED = 20
 """Messages that are printed; the others are counted."""
-
-
-class ProblemList(Listener):
-    """Collects the notes of work: messages about files and games that were skipped."""
-
-    def __init__(self) -> None:
-        self.problems: list[str] = []
-
-    def note(self, text: str) -> None:
-        """Keep a message."""
-        self.problems.append(text)
 
 
 def print_copies(count: int) -> None:

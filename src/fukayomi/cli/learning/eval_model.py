@@ -90,12 +90,12 @@ def eval_model(
     from fukayomi.learning.data.dataset import Dataset
     from fukayomi.learning.evaluation_table import evaluate_networks
 
-    how = TargetSettings(**given_options(targets))
-    scale = None if isinstance(how.eval_scale, str) else how.eval_scale
+    target = TargetSettings(**given_options(targets))
+    scale = None if isinstance(target.eval_scale, str) else target.eval_scale
     with StageBars() as listener:
         data = {
             name: Dataset(
-                *paths, temperature=how.temperature, eval_scale=scale, position_weights=False, listener=listener
+                *paths, temperature=target.temperature, eval_scale=scale, position_weights=False, listener=listener
             )
             for name, paths in tests.items()
         }

@@ -108,11 +108,11 @@ def leaves(
         settings = LeafSettings(**given_options(games, "begin", "seed"))
         network = stack.enter_context(_opened([networks.network], networks))
         teacher = stack.enter_context(_opened(networks.teacher, networks)) if networks.teacher else None
-        found = collect_leaves(
+        collected = collect_leaves(
             out, network, positions, starts or [], settings,
             begin=games.begin, teacher=teacher, seed=games.seed, listener=listener,
         )  # fmt: skip
-    _print(found, out, positions, as_json=output.as_json)
+    _print(collected, out, positions, as_json=output.as_json)
 
 
 def _opened(models: list[str], options: NetworkOptions) -> "AbstractContextManager[Network]":

@@ -89,8 +89,8 @@ def _generate(
     reports: ReportOptions,
 ) -> "SelfplayResult":
     from fukayomi.book import Book
+    from fukayomi.listener import fan_out
     from fukayomi.selfplay.generator import generate
-    from fukayomi.selfplay.listener import SelfplayListeners
     from fukayomi.selfplay.openings import Openings, OpeningSet, keep_book_apart
     from fukayomi.selfplay.reports import JsonLines, TensorBoard
 
@@ -127,7 +127,7 @@ def _generate(
             batch_size=device.batch_size,
             cache_mb=device.cache_mb,
             reproducible=run.reproducible,
-            listener=SelfplayListeners(watcher, *listeners),
+            listener=fan_out(watcher, *listeners),
         )
 
 

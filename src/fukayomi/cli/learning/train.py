@@ -21,7 +21,7 @@ from fukayomi.cli.learning.train_options import (
 
 if TYPE_CHECKING:
     from fukayomi.learning.training.configuration import RunConfiguration
-    from fukayomi.learning.training.journal import TrainingResult
+    from fukayomi.learning.training.reporter import TrainingResult
 
 
 def train(
@@ -107,9 +107,9 @@ def _run(configuration: "RunConfiguration", out: Path, source: SourceOptions) ->
     from fukayomi.cli.common.progress import StageBars
     from fukayomi.cli.learning.train_progress import TrainingProgress
     from fukayomi.learning.listeners.json_lines import JsonLinesListener
-    from fukayomi.learning.listeners.listener import TrainingListeners
     from fukayomi.learning.listeners.tensorboard import TensorBoardListener
-    from fukayomi.learning.training.loop import train as run_training
+    from fukayomi.learning.training.training import train as run_training
+    from fukayomi.listener import fan_out
 
     with StageBars() as bars:
         data = configuration.open(configuration.train, bars)
@@ -122,7 +122,7 @@ def _run(configuration: "RunConfiguration", out: Path, source: SourceOptions) ->
         test=test,
         settings=configuration.training,
         resume=source.resume,
-        listener=TrainingListeners(TensorBoardListener(), JsonLinesListener(), progress),
+        listener=fan_out(TensorBoardListener(), JsonLinesListener(), progress),
         **dict(configuration.run),
     )
 

@@ -76,7 +76,7 @@ def learn(
     writes a page.
     """
     from fukayomi.cli.loop.learn_progress import LearnProgress
-    from fukayomi.loop.run import learn as run_loop
+    from fukayomi.loop.steps import learn as run_loop
 
     settings = _settings(file, options, out)
     with LearnProgress(to_stderr=options.as_json) as listener:

@@ -7,7 +7,6 @@ the same name.
 # ray is typed in parts.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
-import socket
 from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +17,7 @@ import ray
 from ray.exceptions import RayError, RayTaskError
 
 from fukayomi import __version__
-from fukayomi.cluster import ClusterError, last_line, not_installed
+from fukayomi.cluster import ClusterError, last_line, node_name, not_installed, version_problem
 from fukayomi.data.dedup.output import Reduced
 from fukayomi.data.dedup.reduce import reduce_bucket
 from fukayomi.data.formats.averages import Averages
@@ -62,13 +61,11 @@ def reduce_on_cluster(folder: Path, buckets: range) -> Iterator[Reduced]:
 
 def _reduce(folder: str, bucket: int, version: str) -> Reduced:
     """One task."""
-    node = f"{socket.gethostname()} ({ray.util.get_node_ip_address()})"
-    if version != __version__:
-        raise ClusterError(f"node {node} has fukayomi {__version__}, and the job runs with {version}")
-    if not Path(folder).is_dir():
-        raise ClusterError(
-            f"node {node} does not see {folder}; choose a folder for the work that all nodes share (scratch)"
-        )
+    problem = version_problem(version)
+    if not problem and not Path(folder).is_dir():
+        problem = f"{folder} is not there; choose a folder for the work that all nodes share (scratch)"
+    if problem:
+        raise ClusterError(f"node {node_name()}: {problem}")
     return reduce_bucket(Path(folder), bucket)
 
 

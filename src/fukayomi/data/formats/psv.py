@@ -13,8 +13,6 @@ Positions and moves are coded differently from hcpe. A row without a move teache
 evaluated positions.
 """
 
-from pathlib import Path
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -23,7 +21,7 @@ from fukayomi.data.formats.format import RowFormat
 from fukayomi.data.formats.hcp import white_to_move
 from fukayomi.data.formats.hcpe import HCPE, RESULT_BITS, Rows
 from fukayomi.data.formats.kinds import DataFormat
-from fukayomi.data.formats.rows import DataFileError, map_rows
+from fukayomi.data.formats.rows import DataFileError
 from fukayomi.errors import InvalidValueError
 from fukayomi.shogi import Move, Position, ShogiError
 
@@ -46,16 +44,6 @@ FORMAT = RowFormat(
     used_by="fukayomi data convert makes hcpe of them", dtype=PSV, position="sfen", move="move", result="game_result",
     score="score", is_result=_are_results, psv=True, encoder=_encode,
 )  # fmt: skip
-
-
-def read_psv(path: Path | str) -> NDArray[np.void]:
-    """Map the rows of a file into memory, read-only: PSV [N]. Only the size of the file is checked.
-
-    Raises:
-        DataFileError: The file ends inside a row.
-        OSError: The file cannot be read.
-    """
-    return map_rows(path, PSV)
 
 
 def psv_record(sfen: str, move: str | None, score_cp: int, ply: int, result: int) -> NDArray[np.void]:

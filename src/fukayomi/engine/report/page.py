@@ -10,7 +10,7 @@ from fukayomi.engine.report.replay import marks_of, replay
 from fukayomi.engine.report.shapes import GraphShapes
 from fukayomi.engine.report.words import Words, ending, search_limits, verdict
 from fukayomi.shogi import BLACK, WHITE
-from fukayomi.shogi.svg import board_frame, piece_symbols
+from fukayomi.shogi.svg import piece_symbols
 
 CARDS = 9
 """Mistakes listed above the table, which has all of them."""
@@ -35,7 +35,7 @@ def analysis_page(analysis: GameAnalysis) -> str:
     sides = analysis.record.side_names
     return render(
         "page",
-        ("language", "page"),
+        "analysis",
         game=analysis,
         ending=ending(analysis.record),
         limits=[search_limits(limits) for limits in _limits(analysis)],
@@ -52,7 +52,6 @@ def analysis_page(analysis: GameAnalysis) -> str:
         graph=GraphShapes.from_analysis(analysis) if analysis.positions else None,
         replay=replay(analysis),
         document=embedded(analysis),
-        board=Markup(board_frame()),
         pieces=Markup(piece_symbols()),
         moves=_beginning,
     )

@@ -33,7 +33,7 @@ _FITTED_ROWS = 1 << 20
 _LOWEST_EVAL = -32_768
 
 
-class Found(NamedTuple):
+class FoundPosition(NamedTuple):
     """One position as its file has it."""
 
     hcp: bytes
@@ -65,7 +65,7 @@ class Source(ABC):
         """
 
     @abstractmethod
-    def find(self, index: int) -> Found:
+    def find(self, index: int) -> FoundPosition:
         """The position with this number, as its file has it."""
 
     def heads(self, indices: NDArray[np.int64], results: NDArray[np.float32]) -> HeadArrays:
@@ -104,12 +104,12 @@ class Rows(Source):
     def decode(self, indices: NDArray[np.int64]) -> Batch:
         return _name_fault(self._decode, indices, self._place)
 
-    def find(self, index: int) -> Found:
+    def find(self, index: int) -> FoundPosition:
         self.decode(np.array([index]))  # checks it
         row = self._records(np.array([index])).view(HCPE)[0, 0]
         raw = int(row["bestMove16"])
         move = Move.from_raw(raw) if raw else None
-        return Found(row["hcp"].tobytes(), move, int(row["eval"]), [] if move is None else [move])
+        return FoundPosition(row["hcp"].tobytes(), move, int(row["eval"]), [] if move is None else [move])
 
     def _decode(self, indices: NDArray[np.int64]) -> Batch:
         out = Batch.empty(len(indices))
@@ -242,12 +242,12 @@ class Games(Source):
             raise DataFileError(str(error)) from error
         return out
 
-    def find(self, index: int) -> Found:
+    def find(self, index: int) -> FoundPosition:
         try:
             hcp, move, eval_cp = self.index.find(index)
         except ValueError as error:
             raise DataFileError(str(error)) from error
-        return Found(hcp, Move.from_raw(move), eval_cp, [])
+        return FoundPosition(hcp, Move.from_raw(move), eval_cp, [])
 
     @cached_property
     def lengths(self) -> NDArray[np.int64]:
@@ -316,10 +316,10 @@ class AveragedPositions(Source):
         out.draws[:] = positions["draws"] / seen
         return out
 
-    def find(self, index: int) -> Found:
+    def find(self, index: int) -> FoundPosition:
         one = self._averages.take(np.array([index]))
         moves = [Move.from_raw(int(raw)) for raw in one.moves["move"]]
-        return Found(one.positions["hcp"][0].tobytes(), None, int(one.evals()[0]), moves)
+        return FoundPosition(one.positions["hcp"][0].tobytes(), None, int(one.evals()[0]), moves)
 
     def _decode(self, indices: NDArray[np.int64]) -> Batch:
         out = Batch.empty(len(indices))

@@ -9,28 +9,27 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Generator, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from queue import SimpleQueue
 
 from fukayomi._native import MAX_MOVES
 from fukayomi.arena.game.choices import STALL_MS
 from fukayomi.arena.game.player import PlayerFailedError
-from fukayomi.arena.game.rules import EngineSettings, Rules
-from fukayomi.arena.game.time_control import TimeControl
-from fukayomi.arena.game.usi_player import UsiPlayer
+from fukayomi.arena.game.rules import EngineSettings
+from fukayomi.arena.game.usi_searcher import UsiSearcher
 from fukayomi.engine.engine import Engine
 from fukayomi.engine.network import Network
 from fukayomi.learning.labelling.labels import Label, label_of_lines, label_of_search
 from fukayomi.learning.labelling.settings import MULTIPV, LabelError, LabelSettings
 from fukayomi.shogi import Position
-from fukayomi.usi.engine import UsiEngine, UsiResult
+from fukayomi.usi.engine import UsiEngine
 from fukayomi.usi.options import OptionError
-from fukayomi.usi.text import RESIGN, WIN, Go, shorten
+from fukayomi.usi.text import RESIGN, WIN, Go
 
 ATTEMPTS = 2
 """Searches of a position by a USI engine that fails."""
-LATE_MS = 10_000
-"""How late an answer may be; then the engine counts as hanging."""
 IN_FLIGHT = 4
 """Positions for each labeller that are searched, wait, or are finished before an earlier one."""
 TREE_MB = 16
@@ -75,24 +74,21 @@ class UsiLabeller(Labeller):
         """
         self._settings = settings
         self._multipv = settings.multipv or MULTIPV
-        self._go = Go(nodes=settings.nodes, movetime_ms=settings.time_ms)
-        if settings.byoyomi_ms is not None:
-            self._go = Go(btime_ms=0, wtime_ms=0, byoyomi_ms=settings.byoyomi_ms)
-        time_ms = settings.time_ms or settings.byoyomi_ms
-        self._limit_ms = STALL_MS if time_ms is None else time_ms + LATE_MS
+        main_ms = None if settings.byoyomi_ms is None else 0
+        go = Go(
+            btime_ms=main_ms, wtime_ms=main_ms, byoyomi_ms=settings.byoyomi_ms, movetime_ms=settings.time_ms,
+            nodes=settings.nodes,
+        )  # fmt: skip
         self._stop = threading.Event()
-        self._is_ready = False
         name = Path(engine.command[0]).name[:64]
-        self._player = UsiPlayer(
-            EngineSettings(
-                name=name if name.isprintable() else "engine",
-                command=engine.command,
-                directory=engine.directory,
-                undeclared_options=engine.undeclared_options,
-                options=engine.options | ({"MultiPV": str(self._multipv)} if self._multipv > 1 else {}),
-            ),
-            TimeControl(movetime_ms=STALL_MS),  # a match's clock; `think` gets its own limits
+        engine_settings = EngineSettings(
+            name=name if name.isprintable() else "engine",
+            command=engine.command,
+            directory=engine.directory,
+            undeclared_options=engine.undeclared_options,
+            options=engine.options | ({"MultiPV": str(self._multipv)} if self._multipv > 1 else {}),
         )
+        self._searcher = UsiSearcher(engine_settings, go, STALL_MS, ATTEMPTS, (RESIGN, WIN), self._stop)
 
     def start(self) -> None:
         """Start the engine.
@@ -100,48 +96,38 @@ class UsiLabeller(Labeller):
         Raises:
             LabelError: It does not start, does not declare an option, or has no MultiPV and needs it.
         """
-        try:
-            self._prepare()
-        except PlayerFailedError as error:
-            raise LabelError(str(error)) from error
+        with self._naming_options():
+            try:
+                self._searcher.start()
+            except PlayerFailedError as error:
+                raise LabelError(str(error)) from error
 
-    def _prepare(self) -> None:
-        if self._is_ready:
-            return
+    @contextmanager
+    def _naming_options(self) -> Generator[None]:
         try:
-            self._player.prepare(Rules(), self._stop)
+            yield
         except OptionError as error:
-            if self._multipv > 1 and "MultiPV" not in self._player.declared_options:
-                problem = f"{self._player.name} has no option MultiPV: label with single moves (multipv 1)"
+            player = self._searcher.player
+            if self._multipv > 1 and "MultiPV" not in player.declared_options:
+                problem = f"{player.name} has no option MultiPV: label with single moves (multipv 1)"
                 raise LabelError(problem) from error
             raise LabelError(str(error)) from error
-        self._is_ready = True
 
     def label(self, position: Position) -> Label:
         """See `Labeller.label`."""
-        problem = ""
-        for _ in range(ATTEMPTS):
-            if self._stop.is_set():
-                raise StoppedError
-            try:
-                self._prepare()
-                found = self._search(position)
-                return Label(found.best, found.eval_cp, found.candidates, found.problem, self._player.take_warnings())
-            except PlayerFailedError as error:
-                self._is_ready = False
-                problem = error.failure.detail
-        return Label(problem=f"{position.sfen()}: {problem}", notes=self._player.take_warnings())
-
-    def _search(self, position: Position) -> Label:
-        answer = self._player.think(position, self._go, self._limit_ms, self._stop)
-        found = None if answer.search is None else UsiResult.of(answer.search, position)
-        if found is None or not (answer.move in (RESIGN, WIN) or _is_legal(found, position)):
-            raise self._player.refused(f"answered {shorten(answer.move)!r}, which is not a legal move")
-        label = label_of_lines(found.lines, found.best, self._settings.temperature, self._settings.eval_scale)
-        if label.best is None and found.best is not None:
-            problem = f"the answer {answer.move} has no score; if it is from a book, turn the book off"
-            return Label(problem=f"{position.sfen()}: {problem}")
-        return label
+        if self._stop.is_set():
+            raise StoppedError
+        try:
+            with self._naming_options():
+                answer = self._searcher.search(position)
+        except PlayerFailedError as error:
+            problem = f"{position.sfen()}: {error.failure.detail}"
+            return Label(problem=problem, notes=self._searcher.player.take_warnings())
+        label = label_of_lines(answer.lines, answer.best, self._settings.temperature, self._settings.eval_scale)
+        if label.best is None and answer.best is not None:
+            problem = f"the answer {answer.answer} has no score; if it is from a book, turn the book off"
+            label = Label(problem=f"{position.sfen()}: {problem}")
+        return replace(label, notes=self._searcher.player.take_warnings())
 
     def stop(self) -> None:
         """See `Labeller.stop`."""
@@ -149,11 +135,7 @@ class UsiLabeller(Labeller):
 
     def close(self) -> None:
         """See `Labeller.close`."""
-        self._player.close()
-
-
-def _is_legal(found: UsiResult, position: Position) -> bool:
-    return found.best is not None and position.is_legal(found.best)
+        self._searcher.player.close()
 
 
 class NetworkLabeller(Labeller):

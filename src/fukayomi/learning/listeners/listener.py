@@ -75,38 +75,3 @@ class TrainingListener(Listener):
 
 SILENT = TrainingListener()
 """Reports nothing; the default."""
-
-
-class TrainingListeners(TrainingListener):
-    """Passes every report to several listeners, in order."""
-
-    def __init__(self, *listeners: TrainingListener) -> None:
-        self._listeners = listeners
-
-    def progress(self, stage: str, done: int, total: int | None) -> None:
-        for listener in self._listeners:
-            listener.progress(stage, done, total)
-
-    def note(self, text: str) -> None:
-        for listener in self._listeners:
-            listener.note(text)
-
-    def started(self, run: RunStart) -> None:
-        for listener in self._listeners:
-            listener.started(run)
-
-    def step(self, step: TrainingStep) -> None:
-        for listener in self._listeners:
-            listener.step(step)
-
-    def evaluated(self, step: int, metrics: "Metrics") -> None:
-        for listener in self._listeners:
-            listener.evaluated(step, metrics)
-
-    def checkpoint(self, step: int, path: Path) -> None:
-        for listener in self._listeners:
-            listener.checkpoint(step, path)
-
-    def ended(self) -> None:
-        for listener in self._listeners:
-            listener.ended()

@@ -25,6 +25,7 @@ from fukayomi.data.jobs.job import Job
 from fukayomi.data.records.skipped import Skipped
 from fukayomi.engine.evaluation import evaluate_packed
 from fukayomi.engine.network import Network
+from fukayomi.files.inputs import file_sha256
 from fukayomi.learning.labelling.inputs import Batch, read_batches
 from fukayomi.learning.labelling.labellers import Labeller
 from fukayomi.learning.labelling.labelling import LABELLING, READING, WRITING, run_searches
@@ -37,7 +38,6 @@ from fukayomi.learning.layers import (
     is_layer,
     layer_path,
     read_layer_info,
-    sha256_of,
     sidecar_of,
 )
 from fukayomi.learning.position_weights import encode_weights, weights_of
@@ -45,7 +45,7 @@ from fukayomi.learning.reanalysis.searches import TeachingLabeller
 from fukayomi.learning.reanalysis.selection import chances_by_surprise, draw, surprise_of
 from fukayomi.learning.reanalysis.settings import ReanalysisError, ReanalysisSettings, Selection
 from fukayomi.learning.reanalysis.targets import labels_of_evaluation, renew
-from fukayomi.listener import SILENT, Listener
+from fukayomi.listener import SILENT, Forwarder, Listener
 from fukayomi.shogi import Position
 from fukayomi.tabular import Tabular, counted
 
@@ -217,17 +217,15 @@ def _quotas(paths: Sequence[Path], settings: ReanalysisSettings, listener: Liste
     return np.diff(ends, prepend=0).tolist()
 
 
-class _OfFile(Listener):
+class _OfFile(Forwarder):
     """Says which of several files a stage belongs to."""
 
     def __init__(self, listener: Listener, prefix: str) -> None:
-        self._listener, self._prefix = listener, prefix
+        super().__init__(listener)
+        self._prefix = prefix
 
     def progress(self, stage: str, done: int, total: int | None) -> None:
-        self._listener.progress(self._prefix + stage, done, total)
-
-    def note(self, text: str) -> None:
-        self._listener.note(text)
+        super().progress(self._prefix + stage, done, total)
 
 
 def _listener_of(listener: Listener, path: Path, number: int, count: int) -> Listener:
@@ -281,7 +279,7 @@ def _count(job: Job, task: _Task) -> None:
     if positions == 0:
         raise DataFileError(f"{task.path}: no move has candidates, so there is no target to renew")
     job.read = games
-    job.memory |= {"positions": positions, "original": sha256_of(task.path)}
+    job.memory |= {"positions": positions, "original": file_sha256(task.path)}
     job.found |= {"labels": 0, "unlabelled": 0}
     job.reached(READING, None, done=True)
 
@@ -425,7 +423,7 @@ def _write(job: Job, task: _Task, chosen: NDArray[np.bool_], chances: NDArray[np
             job.outputs[0].append(data, len(batch.games))
             games, changed, moved = games + len(batch.games), changed + renewed.changed, moved + renewed.moved
             job.listener.progress(WRITING, games, job.read)
-    if sha256_of(task.path) != job.memory["original"]:
+    if file_sha256(task.path) != job.memory["original"]:
         raise LayerError(f"{task.path} was changed while it was reanalysed")
     weights = _weights(task, chosen, chances)
     if weights is not None:

@@ -153,7 +153,7 @@ class RunConfiguration(LearningSettings):
             layer=layer, n_step=n_step, position_weights=self.targets.weights and not as_test, listener=listener,
         )  # fmt: skip
 
-    def odd_file(self) -> str | None:
+    def non_utf8_file(self) -> str | None:
         """The first file whose name is not UTF-8; None if there is none."""
         names = (*self.train, *self.test, *(getattr(self.run, name) or "" for name in NETWORK_FILES))
         return next((name for name in names if any("\ud800" <= letter <= "\udfff" for letter in name)), None)

@@ -81,7 +81,8 @@ class RunFolder:
             content = (head + configuration.text()).encode()
         except UnicodeEncodeError as error:
             raise TrainingError(
-                f"{configuration.odd_file()}: the name is not UTF-8, and {CONFIG_NAME} cannot hold it: rename the file"
+                f"{configuration.non_utf8_file()}: the name is not UTF-8, and {CONFIG_NAME} cannot hold it: "
+                "rename the file"
             ) from error
         replace_file(self.path / CONFIG_NAME, content)
 

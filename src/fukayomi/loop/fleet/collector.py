@@ -52,7 +52,7 @@ class Collector:
             DiskError: The disk is full.
             OSError: A file cannot be written.
         """
-        found = 0
+        fetched = 0
         for task in self._tasks():
             sizes = self._store.sizes(f"{GAMES}/{task}")
             names = [match["chunk"] for name in sorted(sizes) if (match := _SIDECAR.fullmatch(name))]
@@ -62,8 +62,8 @@ class Collector:
                 for name in some:
                     self._seen.add(name)
                     self.games += self._games_of(name)
-            found += len(new)
-        return found
+            fetched += len(new)
+        return fetched
 
     def _tasks(self) -> list[str]:
         tasks = [name for name in self._store.folders(GAMES) if re.fullmatch("[0-9]{6}", name)]

@@ -22,17 +22,16 @@ from types import TracebackType
 from typing import Any, Self
 
 import ray
-from ray.exceptions import RayActorError, RayError
+from ray.exceptions import RayError
 
-from fukayomi import __version__
-from fukayomi.cluster import ClusterError, connect, last_line, not_installed
+from fukayomi.cluster import ClusterError, connect, last_line, loss_of, nodes, start_actor
 from fukayomi.engine.evaluators.backends.backend import cache_folder
 from fukayomi.listener import Listener
 from fukayomi.loop.fleet.generator import FleetGenerator
 from fukayomi.loop.fleet.store import Backoff, open_store
 from fukayomi.loop.fleet.worker import Worker
-from fukayomi.loop.folder import RunFolder
-from fukayomi.loop.settings import CPU_DEVICES, FleetSettings, GeneratorSettings, LoopSettings
+from fukayomi.loop.run import Run
+from fukayomi.loop.settings import CPU_DEVICES, FleetSettings, GeneratorSettings
 from fukayomi.tabular import counted
 
 POLL_S = 0.5
@@ -53,9 +52,7 @@ ATTEMPTS = 4
 class RayWorker:
     """A `Worker` in a process of its own on some node: an actor."""
 
-    def run(
-        self, url: str, number: int, scratch: str | None, machine: GeneratorSettings, poll_s: float, version: str
-    ) -> None:
+    def run(self, url: str, number: int, scratch: str | None, machine: GeneratorSettings, poll_s: float) -> None:
         """Play until the process is ended.
 
         Args:
@@ -64,14 +61,11 @@ class RayWorker:
             scratch: Folder for games that are not delivered; None: the user's cache.
             machine: What plays.
             poll_s: Seconds from one look for a new task to the next.
-            version: Version of the program that runs the loop.
 
         Raises:
             LoopError: Another version is installed here.
             Exception: The games cannot be played.
         """
-        if version != __version__:
-            raise ClusterError(f"fukayomi is {__version__} here and {version} where the run is")
         store = open_store(url)
         place = Path(scratch).expanduser() if scratch else cache_folder() / "fleet"
         place /= hashlib.sha256(url.encode()).hexdigest()[:12]  # runs do not share folders
@@ -123,27 +117,26 @@ class RayFleet:
     """The generator of a run whose games are played on a Ray cluster. Use it as a context manager.
 
     Args:
-        settings: The run.
-        folder: Its folder.
+        run: The run.
 
     Raises:
         LoopError: The store cannot be used.
         ClusterError: The cluster cannot be reached.
     """
 
-    def __init__(self, settings: LoopSettings, folder: RunFolder) -> None:
-        assert settings.fleet is not None
-        self._settings: FleetSettings = settings.fleet
-        machine = settings.generator
+    def __init__(self, run: Run) -> None:
+        assert run.settings.fleet is not None
+        self._settings: FleetSettings = run.settings.fleet
+        machine = run.settings.generator
         on_gpu = machine.device not in CPU_DEVICES
         self._gpus = (1.0 if on_gpu else 0.0) if self._settings.gpus is None else self._settings.gpus
         if machine.devices is None and not on_gpu:
             machine = machine.model_copy(update={"devices": self._settings.cpus})
         self._machine = machine
-        self._url = self._settings.store or str(folder.path.absolute())
+        self._url = self._settings.store or str(run.folder.path.absolute())
         store = open_store(self._url)
         self.generate = FleetGenerator(
-            store, folder, self._settings.poll_s, self._check, int8=machine.precision_on(machine.device) == "int8"
+            store, run.folder, self._settings.poll_s, self._check, int8=machine.precision_on(machine.device) == "int8"
         )
         """What the loop calls."""
         self._slots: list[_Slot] = []
@@ -228,7 +221,7 @@ class RayFleet:
         """As many workers as the settings say, or as the nodes of the cluster have room for now."""
         if self._settings.workers is not None:
             return self._settings.workers
-        return sum(self._room(node["Resources"]) for node in ray.nodes() if node["Alive"])
+        return sum(map(self._room, nodes()))
 
     def _room(self, resources: dict[str, float]) -> int:
         """Workers for which a node has room."""
@@ -236,16 +229,11 @@ class RayFleet:
         return int(min(room, resources.get("GPU", 0) // self._gpus) if self._gpus else room)
 
     def _start(self, slot: _Slot) -> None:
-        # No restarts by Ray: a new actor is as good, and may start on another node.
-        options = {"num_cpus": self._settings.cpus, "num_gpus": self._gpus, "max_restarts": 0}
-        try:
-            slot.actor = ray.remote(RayWorker).options(scheduling_strategy="SPREAD", **options).remote()
-        except ModuleNotFoundError as error:  # ray:// unpickles it at once
-            raise not_installed(error) from error
+        slot.actor = start_actor(RayWorker, cpus=self._settings.cpus, gpus=self._gpus)
         slot.since_s = time.monotonic()
         self._starting[slot.actor.__ray_ready__.remote()] = slot
         scratch, poll_s = self._settings.scratch, self._settings.poll_s
-        ref = slot.actor.run.remote(self._url, slot.number, scratch, self._machine, poll_s, __version__)
+        ref = slot.actor.run.remote(self._url, slot.number, scratch, self._machine, poll_s)
         self._pending[ref] = slot
 
     def _lost(self, ref: Any, slot: _Slot) -> None:
@@ -254,16 +242,12 @@ class RayFleet:
         Raises:
             ClusterError: All of them fail again and again.
         """
+        problem: Exception | None = None
         try:
             ray.get(ref)
-            reason = "it ended"
-        except RayActorError as error:
-            if error.actor_init_failed:
-                raise not_installed(error) from error
-            reason = last_line(error)
-        except Exception as error:  # of the worker itself
-            reason = last_line(error)
-        ray.kill(slot.actor)  # it may be out of reach, but alive
+        except Exception as error:  # of Ray, or of the worker itself
+            problem = error
+        reason = loss_of(slot.actor, problem)
         self._starting = {ref: other for ref, other in self._starting.items() if other is not slot}
         now_s = time.monotonic()
         if now_s >= slot.since_s + STEADY_S:

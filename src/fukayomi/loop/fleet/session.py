@@ -27,7 +27,7 @@ from fukayomi.files.atomic import replace_file
 from fukayomi.files.inputs import read_input
 from fukayomi.files.lock import FolderLock, LockedError
 from fukayomi.learning.position_weights import weights_of
-from fukayomi.listener import Listener
+from fukayomi.listener import Forwarder, Listener
 from fukayomi.loop.fleet.store import Store
 from fukayomi.loop.fleet.task import GAMES, OPENINGS, Task
 from fukayomi.loop.generation import play_here
@@ -55,18 +55,16 @@ class _StoppedError(Exception):
     """The worker stops at once."""
 
 
-class _Following(SelfplayListener):
+class _Following(Forwarder, SelfplayListener):
     """Tells the worker of chunks, passes notes on, and stops the games at once when told to."""
 
     def __init__(self, listener: Listener, chunk: Callable[[], None], stopped: threading.Event) -> None:
-        self._listener, self._chunk, self._stopped = listener, chunk, stopped
+        super().__init__(listener)
+        self._chunk, self._stopped = chunk, stopped
 
     def state(self, state: SelfplayProgress) -> None:
         if self._stopped.is_set():
             raise _StoppedError
-
-    def note(self, text: str) -> None:
-        self._listener.note(text)
 
     def chunk(self, path: Path, info: ChunkInfo) -> None:
         self._chunk()

@@ -20,6 +20,7 @@ import time
 import uuid
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 from typing import Any, Protocol, TypeVar
 from urllib.parse import urlsplit, urlunsplit
@@ -27,7 +28,7 @@ from urllib.parse import urlsplit, urlunsplit
 from fukayomi.errors import FukayomiError
 from fukayomi.files.atomic import replace_file
 from fukayomi.listener import SILENT, Listener
-from fukayomi.loop.settings import LoopError
+from fukayomi.loop.settings import FleetSettings, LoopError
 
 OBJECT_STORES = frozenset({"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "adl", "oss", "tos", "memory"})
 """Protocols whose files appear when they are complete. Elsewhere a file is written beside its name and moved."""
@@ -95,6 +96,17 @@ class Store(Protocol):
         ...
 
 
+def check_fleet(fleet: FleetSettings) -> None:
+    """See that what a fleet needs besides the cluster is installed.
+
+    Raises:
+        LoopError: It is not.
+    """
+    for module in ("ray", "fsspec") if "://" in (fleet.store or "") else ("ray",):
+        if find_spec(module) is None:
+            raise LoopError(f"the table [fleet] needs {module}: pip install '.[fleet]' in a checkout of fukayomi")
+
+
 def open_store(url: str | Path) -> Store:
     """The store at a path or URL.
 
@@ -127,13 +139,13 @@ class _Folder:
             raise _failed(self.url, name, error) from error
 
     def read_all(self, names: Iterable[str]) -> dict[str, bytes]:
-        found: dict[str, bytes] = {}
+        contents: dict[str, bytes] = {}
         for name in names:
             try:
-                found[name] = self.read(name)
+                contents[name] = self.read(name)
             except FileNotFoundError:
                 continue
-        return found
+        return contents
 
     def write(self, name: str, data: bytes) -> None:
         path = self._path / name
@@ -144,16 +156,16 @@ class _Folder:
             raise _failed(self.url, name, error) from error
 
     def sizes(self, folder: str) -> dict[str, int]:
-        found: dict[str, int] = {}
+        sizes: dict[str, int] = {}
         try:
             for path, _, names in os.walk(self._path / folder, onerror=_raise_unless_missing):
                 for name in names:
                     file = Path(path, name)
                     with contextlib.suppress(FileNotFoundError):  # a temporary file that was moved meanwhile
-                        found[file.relative_to(self._path).as_posix()] = file.stat().st_size
+                        sizes[file.relative_to(self._path).as_posix()] = file.stat().st_size
         except OSError as error:
             raise _failed(self.url, folder, error) from error
-        return found
+        return sizes
 
     def folders(self, folder: str) -> list[str]:
         try:
@@ -189,9 +201,9 @@ class _Url:
         if not paths:
             return {}
         with self._errors("games"):
-            found: dict[str, Any] = self._files.cat(list(paths), on_error="return")
+            results: dict[str, Any] = self._files.cat(list(paths), on_error="return")
         contents: dict[str, bytes] = {}
-        for path, content in found.items():
+        for path, content in results.items():
             if isinstance(content, bytes):
                 contents[paths[path]] = content
             elif not isinstance(content, FileNotFoundError):
@@ -219,19 +231,19 @@ class _Url:
         with self._errors(folder):
             self._files.invalidate_cache()
             try:
-                found: dict[str, Any] = self._files.find(self._path(folder), detail=True)
+                files: dict[str, Any] = self._files.find(self._path(folder), detail=True)
             except FileNotFoundError:
                 return {}
-            return {self._name(path): int(info["size"]) for path, info in found.items()}
+            return {self._name(path): int(info["size"]) for path, info in files.items()}
 
     def folders(self, folder: str) -> list[str]:
         with self._errors(folder):
             self._files.invalidate_cache()
             try:
-                found: list[Any] = self._files.ls(self._path(folder), detail=True)
+                entries: list[Any] = self._files.ls(self._path(folder), detail=True)
             except FileNotFoundError:
                 return []
-            return sorted(PurePosixPath(info["name"]).name for info in found if info["type"] == "directory")
+            return sorted(PurePosixPath(info["name"]).name for info in entries if info["type"] == "directory")
 
     def _path(self, name: str) -> str:
         return f"{self._root}/{name}"
@@ -295,7 +307,7 @@ def insist(
     backoff, waited_s = Backoff(), 0.0
     while True:
         try:
-            found = attempt()
+            result = attempt()
         except StoreError as error:
             if waited_s >= patience_s:
                 raise
@@ -307,7 +319,7 @@ def insist(
             continue
         if backoff.failures:
             listener.note("the store answers again")
-        return found
+        return result
 
 
 def _failed(url: str, name: str, error: BaseException) -> StoreError:

@@ -148,9 +148,9 @@ class _Ingest:
     def _keys_of(self, entry: ChunkEntry, *, is_excluded: bool) -> NDArray[np.uint64]:
         """The keys of an accepted chunk's games; zeros if it is excluded and its files are lost or damaged."""
         try:
-            found = validate_chunk(self._store / entry.path)
-            if found.info.sha256 == entry.sha256:
-                return found.keys
+            chunk = validate_chunk(self._store / entry.path)
+            if chunk.info.sha256 == entry.sha256:
+                return chunk.keys
             problem = f"{entry.path}: other games than were accepted"
         except RejectedError as error:
             problem = str(error)
@@ -269,8 +269,8 @@ def find_unnamed(games: Path) -> list[str]:
 
 
 def _find_all(games: Path) -> list[Path]:
-    found = (path for path in games.rglob(f"*{SUFFIX}") if path.is_file())
-    return sorted(path for path in found if sidecar_of(path).is_file())
+    paths = (path for path in games.rglob(f"*{SUFFIX}") if path.is_file())
+    return sorted(path for path in paths if sidecar_of(path).is_file())
 
 
 def _is_text(path: Path) -> bool:

@@ -349,10 +349,10 @@ class Manifest:
                 file.write(b"\n")
 
 
-_Opinion = TypeVar("_Opinion", ExcludedEntry, AdmittedEntry, ExcludedChunkEntry, AdmittedChunkEntry)
+_Decision = TypeVar("_Decision", ExcludedEntry, AdmittedEntry, ExcludedChunkEntry, AdmittedChunkEntry)
 
 
-def _about(kind: type[_Opinion], reason: str, **whom: str) -> _Opinion:
+def _about(kind: type[_Decision], reason: str, **whom: str) -> _Decision:
     try:
         return kind.model_validate({**whom, "reason": reason})
     except ValidationError as error:

@@ -118,12 +118,12 @@ def check_workers(
         )
         for workers in groups.values()
     ]
-    found = joined(parts)
+    whole = joined(parts)
     return Tripwires(
         generation,
-        tuple(replace(row, generation=generation) for row in found.comparisons),
-        tuple(replace(flag, generation=generation) for flag in found.flags),
-        found.threshold,
+        tuple(replace(row, generation=generation) for row in whole.comparisons),
+        tuple(replace(flag, generation=generation) for flag in whole.flags),
+        whole.threshold,
     )
 
 
@@ -199,13 +199,13 @@ def _compare(name: str, workers: Mapping[str, ChunkStatistics]) -> list[Comparis
     rows: list[Comparison] = []
     for metric in METRICS:
         if metric in _MOMENTS:
-            found = _compare_means(metric, own, others)
+            compared = _compare_means(metric, own, others)
         elif metric == "draws":
-            found = _compare_draws(own, others)
+            compared = _compare_draws(own, others)
         else:
-            found = _compare_first_moves(own, others)
-        if found is not None:
-            rows.append(_comparison(name, metric, own.games, *found))
+            compared = _compare_first_moves(own, others)
+        if compared is not None:
+            rows.append(_comparison(name, metric, own.games, *compared))
     return rows
 
 

@@ -6,11 +6,10 @@ from typing import NamedTuple
 
 from fukayomi.arena.results.game import Game
 from fukayomi.arena.statistics.sprt import SprtDecision
-from fukayomi.listener import Listener
-from fukayomi.loop.folder import RunFolder
-from fukayomi.loop.journal import Gated, Journal, Trained
+from fukayomi.loop.journal import Gated, Trained
 from fukayomi.loop.matches.play import Contest, Contestant
-from fukayomi.loop.settings import GateSettings, LoopSettings
+from fukayomi.loop.run import Run
+from fukayomi.loop.settings import GateSettings
 from fukayomi.shogi.record import Result
 
 BLOCK = 16
@@ -80,29 +79,27 @@ def pair_points(games: Sequence[Game], player: str) -> list[int]:
     return [points[pair] for pair in sorted(points) if complete[pair] == 2]
 
 
-def test_candidate(settings: LoopSettings, folder: RunFolder, journal: Journal, listener: Listener) -> Gated:
+def test_candidate(run: Run) -> Gated:
     """Test the network that was just trained against the one that generates games.
 
     Raises:
         LoopError, ValueError: A network cannot play.
         KeyboardInterrupt: The user stopped the match.
     """
-    generation, _ = journal.next_step
-    gate, trained = settings.gate, journal.last(Trained)
+    generation, _ = run.journal.next_step
+    gate, trained = run.settings.gate, run.journal.last(Trained)
     candidate = trained.network if trained and trained.generation == generation else None
     if gate.mode == "off" or candidate is None:
         return Gated(
             generation=generation, pairs=(), llr=None, decision="none", passed=None, kept=candidate is not None
         )
-    kept = journal.networks[-1]
-    precision = settings.generator.precision_on(gate.device)
-    contestants = [Contestant(each.name, folder.verified(each), precision) for each in (candidate, kept)]
+    contestants = [Contestant.of(run, each, gate.device) for each in (candidate, run.journal.networks[-1])]
     verdict, games = judge([], gate), 0
-    match, seed = folder.matches / f"gate-{generation:04}", settings.seed + generation
+    match, seed = run.folder.matches / f"gate-{generation:04}", run.settings.seed + generation
     with Contest(contestants, gate) as contest:
         while games < gate.games and verdict.decision is SprtDecision.CONTINUE:
             games = min(gate.games, games + max(BLOCK, contest.at_once))
-            result = contest.play(match, games=games, seed=seed, listener=listener)
+            result = contest.play(match, games=games, seed=seed, listener=run.listener)
             verdict = judge(pair_points(result.games, candidate.name), gate)
     passed = passes(verdict, gate)
     return Gated(

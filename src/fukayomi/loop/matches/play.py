@@ -5,8 +5,10 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Self
 
 from fukayomi.arena.game.choices import OpeningOrder, Tournament
+from fukayomi.arena.game.openings import read_openings
 from fukayomi.arena.game.rules import split_command
 from fukayomi.arena.match.configuration import build_settings, check_programs
 from fukayomi.arena.match.match import run_match
@@ -18,9 +20,11 @@ from fukayomi.engine.evaluators.backends.network_file import precision_for
 from fukayomi.engine.network import Network
 from fukayomi.engine.settings import UsiSettings
 from fukayomi.listener import Listener
+from fukayomi.loop.inputs import check_device, naming
+from fukayomi.loop.journal import KeptNetwork
+from fukayomi.loop.run import Run
 from fukayomi.loop.settings import (
     BATCH_DEPENDENT_DEVICES,
-    OPENINGS,
     REPRODUCIBLE_DEVICES,
     LoopError,
     PlaySettings,
@@ -54,6 +58,41 @@ class Contestant:
     """Its USI options."""
     nodes: int | None = None
     """Nodes per move; None: those of the match."""
+
+    @classmethod
+    def of(cls, run: Run, network: KeptNetwork, device: str) -> Self:
+        """A network of a run, in the run's precision.
+
+        Raises:
+            LoopError: Its file is missing, or another one.
+        """
+        return cls(network.name, run.folder.verified(network), run.settings.generator.precision_on(device))
+
+
+def check_match(run: Run, table: str) -> None:
+    """See that this machine can play the matches of a table, and that there are enough openings.
+
+    Args:
+        run: The run; once a step of it is done its settings stay, and too few openings are a note.
+        table: gate or strength.
+
+    Raises:
+        LoopError: It cannot, or there are too few.
+    """
+    if (play := run.settings.matches.get(table)) is None:
+        return
+    with naming(f"{table}, openings"):
+        openings = read_openings(play.openings_file)
+    most = 2 * len({(opening.initial_sfen, opening.moves) for opening in openings})
+    if play.games > most and play.between_networks:
+        problem = (
+            f"{table}, games: {play.games} games need {play.games // 2} different openings, and there are {most // 2}; "
+            "networks play without chance, so later games would repeat earlier ones and count as new"
+        )
+        if not run.folder.has_begun:
+            raise LoopError(f"{problem}. Set games to {most} at most, or name a file with more in {table}, openings")
+        run.listener.note(f"{problem}; the settings of a run that has begun stay")
+    check_device(run.settings.network, table, play.device)
 
 
 class Contest:
@@ -131,7 +170,7 @@ class Contest:
             self._networks,
             games=games,
             playouts=settings.nodes,
-            openings=settings.openings or OPENINGS,
+            openings=settings.openings_file,
             folder=folder,
             seed=seed,
             tournament=Tournament.GAUNTLET,
@@ -149,7 +188,7 @@ class Contest:
                 "games": games,
                 "clock": f"nodes={settings.nodes}",
                 "tournament": Tournament.GAUNTLET,
-                "openings": settings.openings or OPENINGS,
+                "openings": settings.openings_file,
                 "opening_order": OpeningOrder.RANDOM,
                 "seed": seed,
                 "rules": {"max_plies": settings.max_plies},
@@ -187,7 +226,7 @@ def _engines(stack: ExitStack, networks: dict[str, Network], shares_batches: boo
 
 
 def _settings(each: Contestant, engines: dict[str, Engine], settings: PlaySettings) -> dict[str, object]:
-    found: dict[str, object] = {"name": each.name, "clock": f"nodes={each.nodes or settings.nodes}"}
+    values: dict[str, object] = {"name": each.name, "clock": f"nodes={each.nodes or settings.nodes}"}
     if each.command is not None:
-        return found | {"command": split_command(each.command, Path.cwd()), "options": each.options}
-    return found | {"identity": engines[each.name].identity}
+        return values | {"command": split_command(each.command, Path.cwd()), "options": each.options}
+    return values | {"identity": engines[each.name].identity}

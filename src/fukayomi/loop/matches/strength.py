@@ -1,48 +1,62 @@
 """Strength over time: matches of the networks that were kept, and ratings from all games of a run."""
 
-from pathlib import Path
-
-from fukayomi.arena.match.store import read_settings
 from fukayomi.arena.ratings.options import ELO_SCALE
 from fukayomi.arena.ratings.rating import Ratings
 from fukayomi.arena.results.match_db import DATABASE
 from fukayomi.arena.results.player_ratings import rate
 from fukayomi.listener import SILENT, Listener
+from fukayomi.loop.families import check_family
 from fukayomi.loop.folder import RunFolder
+from fukayomi.loop.inputs import check_network, check_program, naming
 from fukayomi.loop.journal import Journal, KeptNetwork, Measured, network_name
-from fukayomi.loop.matches.play import Contest, Contestant
-from fukayomi.loop.settings import LoopSettings, StrengthSettings
+from fukayomi.loop.matches.play import Contest, Contestant, check_match
+from fukayomi.loop.run import Run
+from fukayomi.loop.settings import StrengthSettings
 
 SEEDS = 1 << 32
 """Distance of the seeds of measurements from those of the gate: with the same seed the same games would count twice."""
 
 
-def measure(settings: LoopSettings, folder: RunFolder, journal: Journal, listener: Listener) -> Measured:
+def check_strength(run: Run) -> None:
+    """See that this machine can play the measurements, and that the files and programs of the anchors are there.
+
+    Raises:
+        LoopError: It cannot; the message names the setting.
+    """
+    check_match(run, "strength")
+    strength = run.settings.strength
+    for anchor in strength.anchors if strength.games else ():
+        with naming(f"strength, anchor, {anchor.name}"):
+            if anchor.network is not None:
+                check_network(anchor.network)
+                check_family(anchor.network, "strength", strength.device)
+            else:
+                check_program(anchor.command or "")
+
+
+def measure(run: Run) -> Measured:
     """Let the network that generates games play anchors and earlier networks, if it is a new one and the time has come.
 
     Raises:
         LoopError, ValueError: A network or an anchor cannot play.
         KeyboardInterrupt: The user stopped the match.
     """
-    generation, _ = journal.next_step
-    strength, networks = settings.strength, journal.networks
-    newest = networks[-1]
-    measured = {each.network for each in journal.all(Measured) if each.games}
-    is_due = generation % strength.every == 0 or generation == settings.generations
-    earlier = _earlier(journal, strength)
+    generation, _ = run.journal.next_step
+    strength, newest = run.settings.strength, run.journal.networks[-1]
+    measured = {each.network for each in run.journal.all(Measured) if each.games}
+    is_due = generation % strength.every == 0 or generation == run.settings.generations
+    earlier = _earlier(run.journal, strength)
     has_opponents = bool(earlier or strength.anchors)
     if not is_due or not strength.games or not has_opponents or newest.name in measured or newest.generation == 0:
         return Measured(generation=generation, network=newest.name, games=0, opponents=())
-    precision = settings.generator.precision_on(strength.device)
-    opponents = [Contestant(each.name, folder.verified(each), precision) for each in earlier]
+    opponents = [Contestant.of(run, each, strength.device) for each in earlier]
     opponents += [  # not in the run's precision: ratings of different runs can then be compared
         Contestant(each.name, each.network, None, each.command, each.options, each.nodes) for each in strength.anchors
     ]
-    match = folder.matches / f"strength-{generation:04}"
-    with Contest([Contestant(newest.name, folder.verified(newest), precision), *opponents], strength) as contest:
+    with Contest([Contestant.of(run, newest, strength.device), *opponents], strength) as contest:
         result = contest.play(
-            match, games=strength.games * len(opponents), seed=_seed(match, settings.seed + generation + SEEDS),
-            listener=listener,
+            run.folder.matches / f"strength-{generation:04}", games=strength.games * len(opponents),
+            seed=run.settings.seed + generation + SEEDS, listener=run.listener,
         )  # fmt: skip
     return Measured(
         generation=generation, network=newest.name, games=result.standings.games,
@@ -74,14 +88,8 @@ def rate_networks(folder: RunFolder, listener: Listener = SILENT) -> Ratings | N
     return ratings
 
 
-def _seed(match: Path, seed: int) -> int:
-    """The seed of a match, which keeps that with which it began: earlier versions had others."""
-    begun = read_settings(match)
-    return seed if begun is None else begun.seed
-
-
 def _earlier(journal: Journal, strength: StrengthSettings) -> list[KeptNetwork]:
     """The networks before the newest one that are opponents, the newest first."""
     before = journal.networks[:-1][::-1]
-    found = before[: strength.earlier]
-    return [*found, before[-1]] if strength.first and before and before[-1] not in found else found
+    newest = before[: strength.earlier]
+    return [*newest, before[-1]] if strength.first and before and before[-1] not in newest else newest

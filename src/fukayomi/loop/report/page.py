@@ -84,7 +84,6 @@ def write_report(path: Path | str, out: Path | None = None) -> Path:
         pictures[theme] = base64.b64encode(picture(figure, "svg", theme, language)).decode()
     page = render(
         "loop",
-        ("language",),
         folder=FOLDER,
         images="data:",
         status=status,
@@ -147,28 +146,28 @@ def _panels(folder: RunFolder, status: RunStatus, colors: Colors, language: Lang
         return draw
 
     generation = word("generation")
-    found: list[Panel] = []
+    panels: list[Panel] = []
     if status.ratings:
-        found.append((word("ratings"), generation, lambda axes: _draw_ratings(axes, status, journal, colors)))
+        panels.append((word("ratings"), generation, lambda axes: _draw_ratings(axes, status, journal, colors)))
     if losses := {name: curves["train", name] for name in LOSSES if ("train", name) in curves}:
-        found.append((word("losses"), word("step"), lambda axes: _draw_losses(axes, losses, colors, language)))
+        panels.append((word("losses"), word("step"), lambda axes: _draw_losses(axes, losses, colors, language)))
     for name, metrics in (("fresh", series.fresh), ("test", series.test)):
         if metrics:
             named = {PANELS[key][language]: line for key, line in metrics.items()}
-            found.append((word(name), generation, lines(named)))
+            panels.append((word(name), generation, lines(named)))
     if series.plies:
-        found.append((word("plies"), generation, lines({"": series.plies})))
+        panels.append((word("plies"), generation, lines({"": series.plies})))
         named = {ENDINGS[key][language]: line for key, line in series.endings.items()}
-        found.append((word("endings"), generation, lines(named)))
+        panels.append((word("endings"), generation, lines(named)))
     if status.league:
-        found.append((word("league"), generation, lambda axes: _draw_league(axes, status, colors)))
+        panels.append((word("league"), generation, lambda axes: _draw_league(axes, status, colors)))
     if moved := [(row.generation, row.moved) for row in status.history if row.moved is not None]:
-        found.append((word("reanalysis"), generation, lines({"": moved})))
+        panels.append((word("reanalysis"), generation, lines({"": moved})))
     if series.window:
-        found.append((word("positions"), generation, lines({word(key): line for key, line in series.window.items()})))
+        panels.append((word("positions"), generation, lines({word(key): line for key, line in series.window.items()})))
     if series.wrong:
-        found.append((word("wrong"), generation, lines({"": series.wrong})))
-    return found
+        panels.append((word("wrong"), generation, lines({"": series.wrong})))
+    return panels
 
 
 def _draw_ratings(axes: "Axes", status: RunStatus, journal: Journal, colors: Colors) -> None:

@@ -11,7 +11,7 @@ from typing import Any, cast
 from fukayomi.arena.ratings.rating import PlayerRating, Ratings
 from fukayomi.arena.statistics.intervals import win_rate
 from fukayomi.files.inputs import read_input
-from fukayomi.listener import Listener
+from fukayomi.listener import Notes
 from fukayomi.loop.families import precision_of
 from fukayomi.loop.folder import RunFolder
 from fukayomi.loop.ingest.manifest import Manifest
@@ -181,7 +181,7 @@ def read_status(path: Path | str, rate: Callable[[RunFolder], Ratings | None] | 
     settings = folder.saved_settings()
     journal = Journal(folder.path)
     times = _times(folder.path)
-    notes = _Notes()
+    notes = Notes()
     ratings = rate(folder) if rate else rate_networks(folder, notes)
     manifest = Manifest(folder.path)
     players = ratings.players if ratings else ()
@@ -210,25 +210,15 @@ def read_status(path: Path | str, rate: Callable[[RunFolder], Ratings | None] | 
         flags=tuple(WorkerFlag(entry.generation, flag) for entry in journal.all(Ingested) for flag in entry.flags),
         excluded=manifest.excluded,
         excluded_chunks=manifest.excluded_chunks,
-        notes=tuple(notes.texts),
+        notes=tuple(dict.fromkeys(notes.texts)),
     )
-
-
-class _Notes(Listener):
-    """Keeps what it is told, each text once."""
-
-    def __init__(self) -> None:
-        self.texts: dict[str, None] = {}
-
-    def note(self, text: str) -> None:
-        self.texts[text] = None
 
 
 def _league(journal: Journal) -> Iterator[LeagueRow]:
     for generation, opponents in journal.league.items():
         for name, (wins, draws, losses) in opponents.items():
-            found = win_rate(wins, losses=losses, draws=draws)
-            yield LeagueRow(generation, name, wins, draws, losses, found.rate, found.low, found.high)
+            won = win_rate(wins, losses=losses, draws=draws)
+            yield LeagueRow(generation, name, wins, draws, losses, won.rate, won.low, won.high)
 
 
 def _history(
@@ -310,19 +300,19 @@ class _Times:
 def _times(folder: Path) -> _Times:
     """The times in the log."""
     path = folder / LOG_NAME
-    found = _Times()
+    times = _Times()
     for line in read_input(path, LARGEST_LOG).splitlines() if path.is_file() else ():
         try:
             values = cast("dict[str, Any]", json.loads(line))
             step = int(values["generation"]), str(values["step"])
             if values.get("began"):
-                found.began[step] += 1
+                times.began[step] += 1
             else:
                 seconds, ended = float(values["seconds"]), float(values["time"])
-                found.seconds[step], found.ended[step] = seconds, ended
+                times.seconds[step], times.ended[step] = seconds, ended
         except (ValueError, KeyError, TypeError):  # a note, or cut off
             continue
-    return found
+    return times
 
 
 def _now(folder: Path) -> Now | None:

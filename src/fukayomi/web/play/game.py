@@ -7,7 +7,6 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +16,7 @@ from fukayomi.engine.engine import Engine
 from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.shogi import BLACK, WHITE, Color, DeclarationRule, Move, Position, ShogiError
 from fukayomi.shogi.formats.notation import english_moves, japanese_moves
-from fukayomi.shogi.record import Record, RecordedMove, Result, Termination, result_of, winner_is
+from fukayomi.shogi.record import Record, RecordedMove, Result, Termination, now, result_of, winner_is
 from fukayomi.usi.text import RESIGN, WIN
 from fukayomi.web.play.question import MOST_PLIES, PlayError, PlayQuestion
 
@@ -330,7 +329,7 @@ class PlayGame:
         self._version += 1
         self._stop_timer()
         self._record.termination, self._record.result = termination, result
-        self._record.end_time = _now()
+        self._record.end_time = now()
 
     def _stop_timer(self) -> None:
         if self._timer is not None:
@@ -395,7 +394,7 @@ def _record(question: PlayQuestion, position: Position, color: Color) -> Record:
         moves=[RecordedMove(move) for move in position.moves],
         black_name=names[BLACK],
         white_name=names[WHITE],
-        start_time=_now(),
+        start_time=now(),
         time_limit=question.clock().text() if question.has_clock else "",
     )
 
@@ -429,7 +428,3 @@ def _clock_state(clock: GameClock | None) -> dict[str, Any] | None:
 
 def _name(color: Color) -> str:
     return "black" if color == BLACK else "white"
-
-
-def _now() -> str:
-    return datetime.now().strftime("%Y/%m/%d %H:%M:%S")

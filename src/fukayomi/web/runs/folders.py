@@ -43,7 +43,7 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundFolder:
     """A folder that has something to show."""
 
     id: str
@@ -76,7 +76,7 @@ def kind_of(folder: Path) -> Kind | None:
     return None
 
 
-def find(root: Path) -> list[Found]:
+def find(root: Path) -> list[FoundFolder]:
     """Everything to show in a folder and below it, in the order of the names.
 
     Links to folders are not followed. Of several matches outside of learning runs there is a league.
@@ -86,7 +86,9 @@ def find(root: Path) -> list[Found]:
     matches = [each for each in found if each.kind is Kind.MATCH and each.parent is None]
     if len(matches) < 2:
         return found
-    league = Found(_id_of(root, "league"), Kind.LEAGUE, _name(root), root, None, tuple(each.path for each in matches))
+    league = FoundFolder(
+        _id_of(root, "league"), Kind.LEAGUE, _name(root), root, None, tuple(each.path for each in matches)
+    )
     return [league, *found]
 
 
@@ -95,7 +97,7 @@ def first_kind(root: Path) -> Kind | None:
     return next((found.kind for found in _walk(root)), None)
 
 
-def _walk(root: Path) -> Iterator[Found]:
+def _walk(root: Path) -> Iterator[FoundFolder]:
     waiting: list[tuple[Path, int, str | None]] = [(root, 0, None)]
     looked_at = count = 0
     while waiting and looked_at < MOST_LOOKED_AT and count < MOST_FOUND:
@@ -109,7 +111,7 @@ def _walk(root: Path) -> Iterator[Found]:
         if kind is not None:
             relative = folder.relative_to(root)
             name = "/".join((_name(root), *relative.parts))
-            found = Found(_id_of(folder), kind, name, folder, parent)
+            found = FoundFolder(_id_of(folder), kind, name, folder, parent)
             yield found
             count += 1
             if kind is Kind.LEARNING:
@@ -140,10 +142,10 @@ class Folders:
     def __init__(self, roots: Iterable[Path]) -> None:
         self._roots = tuple(roots)
         self._lock = threading.Lock()
-        self._found: dict[str, Found] = {}
+        self._found: dict[str, FoundFolder] = {}
         self._due = 0.0
 
-    def all(self) -> Sequence[Found]:
+    def all(self) -> Sequence[FoundFolder]:
         """What there is now; the disk is looked at again now and then."""
         with self._lock:
             start = time.monotonic()
@@ -154,6 +156,6 @@ class Folders:
                 self._due = end + max(LEAST_PAUSE_S, (end - start) / SHARE)
             return list(self._found.values())
 
-    def get(self, name: str) -> Found | None:
+    def get(self, name: str) -> FoundFolder | None:
         """What has this id; None if there is no such thing."""
         return next((each for each in self.all() if each.id == name), None)

@@ -6,7 +6,7 @@ from typing import Any
 
 from fukayomi.learning.curves.series import CurveLog
 from fukayomi.shogi.record import Record
-from fukayomi.web.runs.folders import Folders, Found, Kind
+from fukayomi.web.runs.folders import Folders, FoundFolder, Kind
 from fukayomi.web.runs.keeping import Document, Keeper, Stamp
 from fukayomi.web.runs.learning import LearningReader, learning_stamp
 from fukayomi.web.runs.matches import games_page, league_document, match_document, match_stamp, read_game
@@ -110,17 +110,17 @@ class RunReader:
             raise UnknownRunError(name)
         return record
 
-    def _find(self, name: str, kinds: tuple[Kind, ...]) -> Found:
+    def _find(self, name: str, kinds: tuple[Kind, ...]) -> FoundFolder:
         found = self._folders.get(name)
         if found is None or found.kind not in kinds:
             raise UnknownRunError(name)
         return found
 
-    def _document(self, found: Found, stamp: Stamp, make: Callable[[], Any], view: Any = None) -> Document:
+    def _document(self, found: FoundFolder, stamp: Stamp, make: Callable[[], Any], view: Any = None) -> Document:
         return self._documents.get((found.id, view), stamp, lambda: _guarded(found, make))
 
 
-def _guarded(found: Found, make: Callable[[], Any]) -> Document:
+def _guarded(found: FoundFolder, make: Callable[[], Any]) -> Document:
     """The document with its head; what is wrong with the folder, in the words of the readers but without its path."""
     head = {"id": found.id, "kind": found.kind.value, "name": found.name}
     try:
@@ -135,7 +135,7 @@ def _guarded(found: Found, make: Callable[[], Any]) -> Document:
         return Document.of(head | {"error": _without_path(str(error), found)})
 
 
-def _without_path(text: str, found: Found) -> str:
+def _without_path(text: str, found: FoundFolder) -> str:
     for path in (found.path, found.path.resolve()):
         text = text.replace(str(path), found.name)
     return text

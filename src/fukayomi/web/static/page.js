@@ -1,53 +1,69 @@
 // The page as a whole: the context that its parts share, and the shell around the tabs.
-import {html, nothing} from "./vendor/lit-html.js";
-import {api} from "./api.js";
-import {asPosition, boardSvg} from "./board/drawing.js";
+
+import {keyList, keyPressed} from "./actions.js";
 import {FactBook} from "./board/facts.js";
 import {BoardView} from "./board/view.js";
-import {chooseLanguage, knows, preferredLanguage, translate} from "./i18n.js";
-import {keyPressed, keyList} from "./keys.js";
-import {GameReport} from "./report/report.js";
+import {english} from "./lang/en.js";
+import {japanese} from "./lang/ja.js";
+import {chooseLanguage, preferredLanguage, translate} from "./language.js";
 import {LiveAnalysis} from "./live/analysis.js";
 import {isHandicap, pieceName, westernLine} from "./position.js";
 import {Files} from "./record/files.js";
 import {Game} from "./record/game.js";
 import {keepOnLeaving, keptRecord} from "./record/keeping.js";
-import {moveBar, recordView, scrollToCurrent} from "./record/view.js";
 import {Setup} from "./record/setup.js";
+import {moveBar, recordView, scrollToCurrent} from "./record/view.js";
+import {GameReport} from "./report/report.js";
+import {RunList} from "./runs/list.js";
 import {remember, setting} from "./settings.js";
-import {TABS} from "./tabs/index.js";
+import {makeTabs} from "./tabs/index.js";
+import {html, nothing} from "./vendor/lit-html.js";
+
+/** @import {AnalysedLine, Facts, GameRecord, JudgedMove, LiveLine, RecordNode, ServerState} from "documents" */
+/** @import {Host} from "./board/view.js" */
+/** @import {Socket} from "./socket.js" */
+/** @import {Tab} from "./tabs/tab.js" */
+
+/** @typedef {LiveLine | (AnalysedLine & {english: string[]})} NamedLine  Its moves have names in both languages. */
+
+/** One file a language, with equal keys. */
+const TEXTS = {ja: japanese, en: english};
 
 export class Page {
   /**
-   * @param {any} state  What /api/state answers.
-   * @param {import("./socket.js").Socket} socket
+   * @param {ServerState} state  What /api/state answers.
+   * @param {Socket} socket
    * @param {(template: unknown) => void} draw
    */
   constructor(state, socket, draw) {
     this.state = state;
     this.socket = socket;
     this.draw = draw;
-    this.api = api;
     this.language = preferredLanguage();
     this.game = new Game(() => this.positionChanged());
-    this.facts = new FactBook((id, facts) => this.factsArrived(id, facts), error => this.notify(error.message));
-    this.board = options => boardSvg({...options, position: asPosition(options.position)});
+    this.facts = new FactBook(
+      (id, facts) => this.factsArrived(id, facts),
+      error => this.notify(error.message),
+    );
     this.flip = false;
     this.message = "";
     this.spoken = "";
     this.isAsked = false;
     this.wasConnected = false;
-    /** The node that was scrolled into sight. @type {import("./record/game.js").RecordNode | null} */
+    /** The node that was scrolled into sight. @type {RecordNode | null} */
     this.scrolledTo = null;
-    /** The tab whose name was scrolled into sight, where not all names fit. @type {import("./tabs/index.js").Tab | null} */
+    /** The tab whose name was scrolled into sight, where not all names fit. @type {Tab | null} */
     this.tabInSight = null;
     this.view = new BoardView(this.boardHost());
     this.files = new Files(this);
     this.setup = new Setup(this);
     this.live = new LiveAnalysis(this);
     this.report = new GameReport(this);
-    const wanted = location.hash.slice(1);
-    this.tab = TABS.find(tab => tab.id === wanted) ?? TABS[0];
+    /** What there is of runs and matches. */
+    this.runs = new RunList(this);
+    this.tabs = makeTabs(this);
+    /** The tab that is shown. */
+    this.tab = this.tabNamed(location.hash.slice(1)) ?? this.tabs[0];
   }
 
   /** Show the page and what was named on the command line. */
@@ -64,7 +80,7 @@ export class Page {
       if (before && before !== this.state.network.identity) this.live.forget();
       this.update();
     });
-    for (const event of ["open", "close"]) this.socket.on(event, () => this.update());
+    for (const event of /** @type {const} */ (["open", "close"])) this.socket.on(event, () => this.update());
     const kept = keptRecord();
     if (kept) {
       this.game.load(kept.record);
@@ -73,7 +89,7 @@ export class Page {
       this.report.goOn(kept.job);
     }
     keepOnLeaving(this);
-    this.tab.enter?.(this);
+    this.tab.enter();
     this.positionChanged();
     this.render();
     this.socket.connect();
@@ -83,31 +99,31 @@ export class Page {
   // ------------------------------------------------------------------------------------ context
 
   /** A text in the reader's language. @param {string} key @param {Record<string, string | number>} [values] */
-  t = (key, values) => translate(this.language, key, values);
+  t = (key, values) => translate(TEXTS[this.language], key, values);
 
-  /** A move or another thing with a Japanese and an English name. @param {{japanese?: string, english?: string, usi?: string} | null | undefined} named */
+  /** A move or another thing with a Japanese and an English name. @param {{japanese?: string, english?: string, usi?: string | null} | null | undefined} named */
   nameOf(named) {
     if (!named) return "";
     return (this.language === "ja" ? named.japanese : named.english || named.japanese) || named.usi || "";
   }
 
-  /** A move of a line. @param {import("./live/analysis.js").Line} line @param {number} step */
+  /** A move of a line. @param {NamedLine} line @param {number} step */
   moveName(line, step) {
-    return this.nameOf({japanese: line.japanese?.[step], english: line.english?.[step], usi: line.pv[step]});
+    return this.nameOf({japanese: line.japanese[step], english: line.english[step], usi: line.pv[step]});
   }
 
-  /** A line's moves as text. @param {import("./live/analysis.js").Line} line */
+  /** A line's moves as text. @param {NamedLine} line */
   lineText(line) {
     return line.pv.map((_, step) => this.moveName(line, step)).join(" ");
   }
 
-  /** The best line of a report at a ply of the main line; documents name moves in Japanese only. @param {number} ply */
+  /** The best line of a report at a ply of the main line; documents name moves in Japanese only. @param {number} ply @returns {NamedLine | undefined} */
   reportLine(ply) {
     const line = this.report.positionAt(ply)?.lines[0];
     return line && {...line, english: westernLine(this.game.positionAt(this.game.mainLine()[ply]), line.pv)};
   }
 
-  /** A move of a report. @param {import("./report/report.js").JudgedMove} move */
+  /** A move of a report. @param {JudgedMove} move */
   judgedName(move) {
     const node = this.game.node(this.game.mainLine()[move.ply]);
     return this.nameOf({japanese: move.japanese, english: node?.english, usi: move.move});
@@ -125,14 +141,15 @@ export class Page {
   scoreText({cp, mate, win_rate}) {
     if (cp === null) return "–";
     const side = cp > 0 ? "☗" : "☖";
-    if (mate !== null && mate !== undefined) return mate ? this.t("score.mate", {side, plies: (Math.abs(mate) - 1) | 1}) : this.t("score.wins", {side});
+    if (mate !== null && mate !== undefined)
+      return mate ? this.t("score.mate", {side, plies: (Math.abs(mate) - 1) | 1}) : this.t("score.wins", {side});
     if (win_rate === 0 || win_rate === 1) return this.t("score.mates", {side});
     return cp > 0 ? `+${cp}` : String(cp).replace("-", "−");
   }
 
   /** The text of a key that ends with a word of the server; the word itself where the page does not know it. @param {string} group @param {string} word */
   word(group, word) {
-    return knows(`${group}.${word}`) ? this.t(`${group}.${word}`) : word.replaceAll("_", " ");
+    return `${group}.${word}` in english ? this.t(`${group}.${word}`) : word.replaceAll("_", " ");
   }
 
   /** Render again, once for all changes until the next frame. */
@@ -160,22 +177,27 @@ export class Page {
   };
 
   /** @param {string} id */
+  tabNamed(id) {
+    return this.tabs.find(tab => tab.id === id);
+  }
+
+  /** @param {string} id */
   openTab(id) {
-    const tab = TABS.find(each => each.id === id);
+    const tab = this.tabNamed(id);
     if (!tab || tab === this.tab) return;
-    this.tab.leave?.(this);
+    this.tab.leave();
     this.tab = tab;
     this.view.clear();
     history.replaceState(null, "", `#${id}`);
-    tab.enter?.(this);
+    tab.enter();
     this.update();
   }
 
-  /** Put a record on the board, and show the board. @param {import("./record/game.js").GameRecord} record @param {boolean} [staysOnTab]  Do not show it. */
+  /** Put a record on the board, and show the board. @param {GameRecord} record @param {boolean} [staysOnTab]  Do not show it. */
   openRecord(record, staysOnTab = false) {
     this.setup.close();
     this.game.load(record);
-    if (this.tab.board === false && !staysOnTab) this.openTab("analyse");
+    if (!this.tab.hasBoard && !staysOnTab) this.openTab("analyse");
   }
 
   /** @param {boolean} flip */
@@ -211,12 +233,12 @@ export class Page {
   positionChanged() {
     this.view.clear();
     this.live?.positionChanged();
-    for (const tab of TABS) tab.positionChanged?.(this);
+    for (const tab of this.tabs) tab.positionChanged();
     this.facts.load(this.game);
     this.update();
   }
 
-  /** @param {number} id @param {import("./board/facts.js").Facts} facts */
+  /** @param {number} id @param {Facts} facts */
   factsArrived(id, facts) {
     const node = this.game.node(id);
     if (node && id !== 0) {
@@ -232,7 +254,9 @@ export class Page {
     const facts = this.facts.get(this.game);
     if (!facts) return "";
     if (facts.end) return this.endText(facts.end, facts.winner);
-    return [facts.check ? this.t("situation.check") : "", facts.declaration ? this.t("situation.declaration") : ""].filter(Boolean).join(" ");
+    return [facts.check ? this.t("situation.check") : "", facts.declaration ? this.t("situation.declaration") : ""]
+      .filter(Boolean)
+      .join(" ");
   }
 
   /** What a side is called: 下手 and 上手 in a handicap game. @param {"b" | "w"} side @param {string} [start] */
@@ -247,11 +271,11 @@ export class Page {
 
   /** The reader makes a move on the board. @param {string} usi */
   move(usi) {
-    if (this.tab.onMove?.(usi, this)) return;
+    if (this.tab.onMove(usi)) return;
     this.game.play(usi);
   }
 
-  /** @returns {import("./board/view.js").Host} */
+  /** @returns {Host} */
   boardHost() {
     const page = this;
     return {
@@ -259,7 +283,7 @@ export class Page {
       legal: () => this.facts.get(this.game)?.legal ?? [],
       move: usi => this.move(usi),
       get place() {
-        return page.setup.isOpen ? (from, to) => page.setup.place(from, to) : null;
+        return page.setup.isOpen ? page.setup.place.bind(page.setup) : null;
       },
       holdsPiece: () => this.setup.isOpen && this.setup.piece !== null,
       say: this.say,
@@ -273,7 +297,7 @@ export class Page {
   drawing() {
     const {flip} = this;
     if (this.setup.isOpen) return {position: this.setup.position, flip};
-    return {position: this.game.position, last: this.game.current.usi, flip, ...this.tab.overlay?.(this)};
+    return {position: this.game.position, last: this.game.current.usi, flip, ...this.tab.overlay()};
   }
 
   // ------------------------------------------------------------------------------------ mistakes
@@ -308,23 +332,30 @@ export class Page {
   }
 
   template() {
-    const {t, tab} = this, hasBoard = tab.board !== false;
+    const {t, tab, tabs} = this;
+    const {hasBoard} = tab;
     return html`
       <header class="top">
         <h1>fukayomi <small>${t("page.subtitle")}</small></h1>
-        <nav role="tablist" aria-label=${t("page.tabs")} @keydown=${event => this.tabKey(event)}>${TABS.map(each => html`<button type="button" role="tab" id=${`tab-${each.id}`}
+        <nav role="tablist" aria-label=${t("page.tabs")} @keydown=${event => this.tabKey(event)}>${tabs.map(
+          each => html`<button type="button" role="tab" id=${`tab-${each.id}`}
           aria-selected=${each === tab ? "true" : "false"} aria-controls="panel" tabindex=${each === tab ? 0 : -1}
-          @click=${() => this.openTab(each.id)}>${t(each.title)}</button>`)}</nav>
+          @click=${() => this.openTab(each.id)}>${t(`tab.${each.id}`)}</button>`,
+        )}</nav>
         ${this.tools()}
       </header>
       ${this.banner()}
       <main class=${hasBoard ? "with-board" : "wide"}>
-        ${hasBoard ? html`<section class="left" aria-label=${t("page.boardAndRecord")}>
+        ${
+          hasBoard
+            ? html`<section class="left" aria-label=${t("page.boardAndRecord")}>
           ${this.view.render(this.game.facts.names)}
           ${this.setup.isOpen ? this.setup.render() : moveBar(this)}
           <p class="situation" ?hidden=${!this.situation()}>${this.situation()}</p>
-        </section>` : nothing}
-        <section class="panel" id="panel" role="tabpanel" aria-labelledby=${`tab-${tab.id}`}>${tab.render(this)}</section>
+        </section>`
+            : nothing
+        }
+        <section class="panel" id="panel" role="tabpanel" aria-labelledby=${`tab-${tab.id}`}>${tab.render()}</section>
         ${hasBoard ? html`<section class="record" aria-label=${t("record.title")}>${recordView(this)}</section>` : nothing}
       </main>
       <div class="unseen" aria-live="polite" id="spoken">${this.spoken}</div>
@@ -332,10 +363,11 @@ export class Page {
   }
 
   tools() {
-    const {t} = this, dark = document.documentElement.dataset.theme ?? "";
+    const {t} = this;
+    const dark = document.documentElement.dataset.theme ?? "";
     return html`<div class="tools">
       <label class="unseen" for="language">${t("page.language")}</label>
-      <select id="language" @change=${event => this.setLanguage(event.target.value)}>
+      <select id="language" @change=${event => this.setLanguage(event.target.value === "ja" ? "ja" : "en")}>
         <option value="ja" lang="ja" ?selected=${this.language === "ja"}>日本語</option>
         <option value="en" lang="en" ?selected=${this.language === "en"}>English</option>
       </select>
@@ -349,11 +381,11 @@ export class Page {
 
   /** Arrow keys among the tabs. @param {KeyboardEvent} event */
   tabKey(event) {
-    const direction = {ArrowLeft: -1, ArrowRight: 1}[event.key];
+    const direction = event.key === "ArrowLeft" ? -1 : event.key === "ArrowRight" ? 1 : 0;
     if (!direction) return;
     event.preventDefault();
     event.stopPropagation();
-    const next = TABS[(TABS.indexOf(this.tab) + direction + TABS.length) % TABS.length];
+    const next = this.tabs[(this.tabs.indexOf(this.tab) + direction + this.tabs.length) % this.tabs.length];
     this.openTab(next.id);
     document.getElementById(`tab-${next.id}`)?.focus();
   }
@@ -366,15 +398,20 @@ export class Page {
 
   /** The connection, the network, and the last message. */
   banner() {
-    const {t} = this, {network} = this.state;
+    const {t} = this;
+    const {network} = this.state;
     const lost = this.wasConnected && !this.socket.connected;
     this.wasConnected ||= this.socket.connected;
     return html`<div class="banners">
       ${lost ? html`<p class="banner warning" role="status">${t("page.offline")}</p>` : nothing}
       ${network?.state === "loading" ? html`<p class="banner" role="status">${t("page.loading")}</p>` : nothing}
       ${network?.state === "failed" ? html`<p class="banner warning" role="status">${t("page.failed")} ${network.text}</p>` : nothing}
-      ${this.message ? html`<p class="banner" role="status"><span>${this.message}</span>
-        <button type="button" class="icon" aria-label=${t("page.close")} @click=${() => this.notify("")}>×</button></p>` : nothing}
+      ${
+        this.message
+          ? html`<p class="banner" role="status"><span>${this.message}</span>
+        <button type="button" class="icon" aria-label=${t("page.close")} @click=${() => this.notify("")}>×</button></p>`
+          : nothing
+      }
     </div>`;
   }
 }

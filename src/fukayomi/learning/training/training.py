@@ -33,9 +33,9 @@ from fukayomi.learning.settings import (
 )
 from fukayomi.learning.training.configuration import resolved
 from fukayomi.learning.training.guard import LossGuard
-from fukayomi.learning.training.journal import Journal, TrainingResult
 from fukayomi.learning.training.parallel import join, local_device
 from fukayomi.learning.training.preparation import prepare
+from fukayomi.learning.training.reporter import Reporter, TrainingResult
 from fukayomi.learning.training.run_folder import RunFolder
 from fukayomi.nn.parameters import AnyNetwork
 from fukayomi.nn.sparse_config import AnyConfig, SparseConfig
@@ -127,7 +127,7 @@ def train(
     trainer, schedule, step = prepared.trainer, prepared.schedule, prepared.step
     steps = schedule.steps
     run = RunStart(step, steps, settings.batch, folder.path)
-    journal = Journal(run, listener, test, test_positions, settings.val_lambda)
+    reporter = Reporter(run, listener, test, test_positions, settings.val_lambda)
     guard = LossGuard(settings.max_rise, step, prepared.guard)
     batches = training_batches(
         data, settings.batch, seed=settings.seed, start=step, stop=steps, rows=processes.rows(settings.batch),
@@ -151,17 +151,17 @@ def train(
                 listener.checkpoint(step, folder.checkpoint)
 
         saved = step
-        for batch in journal.batches(batches):
+        for batch in reporter.batches(batches):
             losses, norm = trainer.update(TensorBatch.of(batch, where, trainer.network), step)
             step += 1
             guard.watch(step, losses.total)
-            journal.step(TrainingStep(step, losses, schedule.learning_rate(step - 1), norm))
+            reporter.step(TrainingStep(step, losses, schedule.learning_rate(step - 1), norm))
             finished = step == steps
             if processes.is_main and finished:
                 trainer.estimate_averaged_batchnorm(estimation_batches(data, schedule, where, trainer.network))
             if processes.is_main and (finished or step % eval_interval == 0):
-                journal.evaluate(trainer, step)
-            stopping = processes.any(stop.requested or journal.failed, where)
+                reporter.evaluate(trainer, step)
+            stopping = processes.any(stop.requested or reporter.failed, where)
             if finished or stopping or step % checkpoint_interval == 0:
                 save()
                 saved = step
@@ -169,9 +169,9 @@ def train(
                 break
         if saved < step:  # the next record is damaged
             save()
-        journal.raise_failure()
+        reporter.raise_failure()
     processes.wait()
-    return journal.result(step, folder.checkpoint, stop.signal)
+    return reporter.result(step, folder.checkpoint, stop.signal)
 
 
 def _file_of(network: nn.Module | Path | str | None) -> str | None:

@@ -52,7 +52,7 @@ class TrainingResult:
         return self.step == self.steps
 
 
-class Journal:
+class Reporter:
     """Tells a listener what happens, and keeps it for the result.
 
     A listener that fails, such as one that writes to a full disk, and a damaged record do not end a run at once: the

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from canary_games import CANARIES, flipped_results, random_moves, relabelled
 from selfplay_chunks import NETWORK, SETTINGS, deliver, details, new_store, random_games
 
 from fukayomi.data.formats.hcpe3 import Games, join_games
 from fukayomi.loop.ingest import ingest, validate_chunk
-from fukayomi.loop.ingest.canaries import CANARIES, flipped_results, random_moves, relabelled
 
 WORKERS, EACH = 5, 48
 
