@@ -22,7 +22,7 @@ from pathlib import Path
 
 from fukayomi._native import SelfplayPool
 from fukayomi.engine import Network
-from fukayomi.selfplay.leaves import LeafSettings, collect_leaves
+from fukayomi.selfplay import LeafSettings, collect_leaves
 from fukayomi.selfplay.pool_threads import PoolThreads, games_at_once, slots_of
 from fukayomi.shogi import Position
 

@@ -20,7 +20,7 @@ def random_residual(blocks: int, channels: int) -> "PolicyValueNetwork":
     from fukayomi.nn import NetworkConfig, PolicyValueNetwork
 
     torch.manual_seed(1)
-    network = PolicyValueNetwork(NetworkConfig(blocks, channels, "relu")).eval()
+    network = PolicyValueNetwork(NetworkConfig(blocks=blocks, channels=channels, activation="relu")).eval()
     for name, parameter in network.named_parameters():
         if name.endswith("norm2.weight"):
             torch.nn.init.constant_(parameter, 0.5)  # at first it is 0, and the block computes nothing

@@ -65,7 +65,7 @@ def averages(study: Study) -> list[Table]:
     tables: list[Table] = []
     for schedule in ("constant", "cosine"):
         plain = replace(study.base(), settings=study.scale.settings.changed(schedule=schedule))
-        dropout = replace(plain, network=replace(plain.network, dropout=study.scale.dropout))
+        dropout = replace(plain, network=plain.network.changed(dropout=study.scale.dropout))
         ema = {"ema_interval": study.scale.averaging}
         arms = {
             "neither": plain,
@@ -116,7 +116,7 @@ def positions(study: Study) -> list[Table]:
     )
     found = [once, fitted(study, "Positions, with the same number of steps", sized)]
     if scale.blocks:
-        arms = {f"{n} blocks": replace(base, network=replace(base.network, blocks=n)) for n in scale.blocks}
+        arms = {f"{n} blocks": replace(base, network=base.network.changed(blocks=n)) for n in scale.blocks}
         found.append(compared(study, "Blocks, with the same number of steps", arms))
     return found
 
@@ -146,11 +146,11 @@ def fitted(study: Study, title: str, arms: Mapping[str, Run]) -> Table:
 
 def kinds(network: NetworkConfig, interval: int) -> dict[str, NetworkConfig]:
     """A ResNet, with large kernels, and with a Transformer block too."""
-    large = replace(network, large_kernel_interval=interval, stem="branches")
+    large = network.changed(large_kernel_interval=interval, stem="branches")
     return {
         "ResNet": network,
         "large kernels": large,
-        "large kernels, Transformer": replace(large, transformer_blocks=1),
+        "large kernels, Transformer": large.changed(transformer_blocks=1),
     }
 
 
@@ -182,7 +182,7 @@ def speeds(study: Study) -> Table:
         f"{name}, {channels} channels": config
         for channels in scale.speed_channels
         for name, config in kinds(
-            replace(scale.network, blocks=scale.speed_blocks, channels=channels, transformer_blocks=0), 5
+            scale.network.changed(blocks=scale.speed_blocks, channels=channels, transformer_blocks=0), 5
         ).items()
     }
     arguments = (tuple(sizes.items()), scale.speed_batch, scale.speed_seconds, scale.speed_rounds, study.device)
@@ -246,7 +246,7 @@ def heads(study: Study) -> list[Table]:
     }  # fmt: skip
     tables: list[Table] = []
     for title, (plain, names) in bases.items():
-        arms = {"none": plain} | {name: replace(plain, network=replace(plain.network, heads=(name,))) for name in names}
+        arms = {"none": plain} | {name: replace(plain, network=plain.network.changed(heads=(name,))) for name in names}
         tables.append(compared(study, title, arms))
         weights = {name: getattr(scale.settings, f"{name.replace('-', '_')}_weight") for name in names}
         tables[-1].notes.append(f"Weights: {', '.join(f'{name} {weight:g}' for name, weight in weights.items())}.")
@@ -259,7 +259,7 @@ def heads(study: Study) -> list[Table]:
 def colour(study: Study) -> list[Table]:
     """With and without the plane that tells the colour."""
     base, scale = study.base(), study.scale
-    arms = {"without": base, "with the plane": replace(base, network=replace(base.network, colour_plane=True))}
+    arms = {"without": base, "with the plane": replace(base, network=base.network.changed(colour_plane=True))}
     table = compared(study, "With and without the plane of the colour to move", arms)
     counted: dict[str, Callable[[Found], float]] = {
         "Black wins": lambda found: found["black"] / max(1, found["black"] + found["white"]),

@@ -139,7 +139,7 @@ def parameters(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     torch.manual_seed(1)
     path = tmp_path_factory.mktemp("torch") / "tiny.safetensors"
-    save_parameters(PolicyValueNetwork(NetworkConfig(2, 16, "relu", 8)), path)
+    save_parameters(PolicyValueNetwork(NetworkConfig(blocks=2, channels=16, activation="relu", value_hidden=8)), path)
     return path
 
 

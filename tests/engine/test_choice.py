@@ -145,7 +145,7 @@ def test_a_network_on_several_devices_of_the_cpu_is_measured_once(
     network: NetworkFile, measured: list[Plan], monkeypatch: pytest.MonkeyPatch, cpus: int, threads: int
 ) -> None:
     monkeypatch.setattr(choice, "usable_cpus", lambda: cpus)
-    settings = UsiSettings(model=str(network.path), provider="cpu", slots2=1, slots3=1, slots4=1)
+    settings = UsiSettings(model=str(network.path), provider="cpu", further_slots=(1, 1, 1, 0, 0, 0, 0))
     plans = [getattr(evaluator, "plan", None) for evaluator in load_evaluators(settings)]
     assert [(plan.threads, plan.slots) for plan in plans if plan is not None] == [(threads, 1)] * 4
     assert len(measured) == 1

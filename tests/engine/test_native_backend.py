@@ -33,10 +33,12 @@ from fukayomi.nn import NetworkConfig, export_onnx  # noqa: E402
 
 EMBEDDED = embedded_network()
 READABLE = {
-    "embedded's kind": NetworkConfig(2, 32, "relu", 16),
-    "silu": NetworkConfig(2, 16, "silu", 8),
-    "odd sizes": NetworkConfig(1, 21, "relu", 5),
-    "colour, branches, dropout": NetworkConfig(2, 40, "silu", 24, stem="branches", colour_plane=True, dropout=0.5),
+    "embedded's kind": NetworkConfig(blocks=2, channels=32, activation="relu", value_hidden=16),
+    "silu": NetworkConfig(blocks=2, channels=16, activation="silu", value_hidden=8),
+    "odd sizes": NetworkConfig(blocks=1, channels=21, activation="relu", value_hidden=5),
+    "colour, branches, dropout": NetworkConfig(
+        blocks=2, channels=40, activation="silu", value_hidden=24, stem="branches", colour_plane=True, dropout=0.5
+    ),
 }
 OTHERS = ("pre-activation", "squeeze-excitation", "large kernels", "Transformer")
 
@@ -100,7 +102,7 @@ def test_the_embedded_network_agrees_on_real_positions(
 
 def test_large_activations_are_computed_as_torch_does(tmp_path: Path) -> None:
     """Silu far from zero, where its exponential would overflow."""
-    network = shaken(NetworkConfig(2, 16, "silu", 8))
+    network = shaken(NetworkConfig(blocks=2, channels=16, activation="silu", value_hidden=8))
     with torch.no_grad():
         for block in network.blocks:
             block.norm1.weight.mul_(50.0)
@@ -228,7 +230,7 @@ class Graph:
 
 @pytest.mark.parametrize("activation", ["relu", "silu"])
 def test_graphs_of_other_exporters(tmp_path: Path, activation: str) -> None:
-    config = NetworkConfig(2, 16, activation, 8)
+    config = NetworkConfig(blocks=2, channels=16, activation=activation, value_hidden=8)
     path = batchnorms_apart(tmp_path / "apart.onnx", config)
     with (
         Network(path, device="cpu", precision="fp32") as exact,
@@ -336,7 +338,9 @@ def test_a_convolution_may_have_no_bias(write: Callable[[NetworkConfig], Path], 
 
 
 def test_a_batchnorm_in_training_is_refused(tmp_path: Path) -> None:
-    path = batchnorms_apart(tmp_path / "apart.onnx", NetworkConfig(1, 16, "relu", 8))
+    path = batchnorms_apart(
+        tmp_path / "apart.onnx", NetworkConfig(blocks=1, channels=16, activation="relu", value_hidden=8)
+    )
     model = onnx.load(path)
     change(
         model,

@@ -14,9 +14,8 @@ from typer.testing import CliRunner
 from verb_runs import make_games, make_inputs, run
 
 from fukayomi.data.dedup import uniq
-from fukayomi.data.dedup.modes import Mode
 from fukayomi.data.dedup.run import run_dedup
-from fukayomi.data.dedup.settings import DedupSettings
+from fukayomi.data.dedup.settings import DedupSettings, Mode
 from fukayomi.data.formats.averages import read_averages
 from fukayomi.data.formats.content import as_rows
 from fukayomi.data.formats.hcpe import HCPE
@@ -155,7 +154,7 @@ def test_what_is_asked_for_is_what_is_written(tmp_path: Path, mode: Mode, monkey
     inputs = (first,)
     if mode.writes_averages:
         (tmp_path / "seen.hcpe").write_bytes(random_rows(10_000, 2).tobytes())
-        run_dedup(DedupSettings(Mode.SHARES, (tmp_path / "seen.hcpe",), second))
+        run_dedup(DedupSettings(mode=Mode.SHARES, inputs=(tmp_path / "seen.hcpe",), out=second))
         inputs = (first, second)
     asked: list[Room] = []
     monkeypatch.setattr(Room, "check", lambda room, *_: asked.append(room))
@@ -172,7 +171,7 @@ def test_what_is_asked_for_is_what_is_written(tmp_path: Path, mode: Mode, monkey
         ]
         seen.append((sizes[0], sizes[1]))
 
-    run_dedup(DedupSettings(mode, inputs, out, scratch, bucket_bits=5), listener=Calling(look))
+    run_dedup(DedupSettings(mode=mode, inputs=inputs, out=out, scratch=scratch, bucket_bits=5), listener=Calling(look))
     (room,) = asked
     assert max(work for work, _ in seen) <= room.work + few
     assert out.stat().st_size <= room.out <= out.stat().st_size + 100
@@ -191,8 +190,8 @@ JOBS = {"uniq": Mode.MEAN, "average": Mode.SHARES}
 def test_a_job_on_a_full_disk_goes_on_when_there_is_room(name: str, small_disk: SmallDisk, tmp_path: Path) -> None:
     path, mode = tmp_path / "in.hcpe", JOBS[name]
     path.write_bytes(random_rows(8000).tobytes())
-    run_dedup(DedupSettings(mode, (path,), tmp_path / "expected"))
-    job = DedupSettings(mode, (path,), small_disk.folder / "out", bucket_bits=3)
+    run_dedup(DedupSettings(mode=mode, inputs=(path,), out=tmp_path / "expected"))
+    job = DedupSettings(mode=mode, inputs=(path,), out=small_disk.folder / "out", bucket_bits=3)
     job.out.write_bytes(OLD)
     with pytest.raises(DiskError, match=rf"^the disk is full \(.* free at .*it resumes the work in {job.folder}"):
         run_dedup(job)

@@ -8,9 +8,8 @@ from verb_runs import make_games
 from fukayomi import _native
 from fukayomi.data.convert.convert import convert_data
 from fukayomi.data.convert.reading import read_data
-from fukayomi.data.dedup.modes import Mode
 from fukayomi.data.dedup.run import run_dedup
-from fukayomi.data.dedup.settings import DedupSettings
+from fukayomi.data.dedup.settings import DedupSettings, Mode
 from fukayomi.data.formats.averages import averages_to_cache
 from fukayomi.data.formats.book import BOOK_ENTRY
 from fukayomi.data.formats.cache import write_cache
@@ -38,7 +37,7 @@ def write_all_formats(folder: Path, games: int = 30) -> dict[DataFormat, Path]:
     paths[DataFormat.HCPE2].write_bytes(rows.tobytes())
     for kind, target in _TARGETS.items():
         convert_data([paths[DataFormat.HCPE3]], paths[kind], to=target)
-    run_dedup(DedupSettings(Mode.SHARES, (paths[DataFormat.HCPE3],), paths[DataFormat.AVERAGES]))
+    run_dedup(DedupSettings(mode=Mode.SHARES, inputs=(paths[DataFormat.HCPE3],), out=paths[DataFormat.AVERAGES]))
     write_cache(paths[DataFormat.CACHE], (averages_to_cache(part) for part in read_data(paths[DataFormat.AVERAGES])))
     write_book(paths[DataFormat.BOOK], read_hcpe(paths[DataFormat.HCPE]))
     return paths

@@ -10,17 +10,19 @@ from fukayomi.nn.sparse import SparseConfig, SparseNetwork
 HEADS: tuple[HeadName, ...] = ("soft-policy", "short-term-value", "wdl", "plies-left", "reply")
 """All heads that only training has."""
 SHAPES = {
-    "residual": NetworkConfig(2, 16, "relu", 8),
-    "residual, silu": NetworkConfig(2, 16, "silu", 8),
-    "pre-activation": NetworkConfig(2, 16, "relu", 8, pre_activation=True),
-    "squeeze-excitation": NetworkConfig(2, 16, "silu", 8, squeeze=4),
-    "large kernels": NetworkConfig(2, 16, "relu", 8, large_kernel_interval=2),
-    "Transformer": NetworkConfig(2, 16, "silu", 8, transformer_blocks=1, head_width=4),
+    "residual": NetworkConfig(blocks=2, channels=16, activation="relu", value_hidden=8),
+    "residual, silu": NetworkConfig(blocks=2, channels=16, activation="silu", value_hidden=8),
+    "pre-activation": NetworkConfig(blocks=2, channels=16, activation="relu", value_hidden=8, pre_activation=True),
+    "squeeze-excitation": NetworkConfig(blocks=2, channels=16, activation="silu", value_hidden=8, squeeze=4),
+    "large kernels": NetworkConfig(blocks=2, channels=16, activation="relu", value_hidden=8, large_kernel_interval=2),
+    "Transformer": NetworkConfig(
+        blocks=2, channels=16, activation="silu", value_hidden=8, transformer_blocks=1, head_width=4
+    ),
     "all but pre-activation": NetworkConfig(
-        3,
-        16,
-        "relu",
-        8,
+        blocks=3,
+        channels=16,
+        activation="relu",
+        value_hidden=8,
         squeeze=2,
         large_kernel_interval=2,
         transformer_blocks=1,
@@ -36,7 +38,7 @@ SHAPES = {
 
 def shaken_network(activation: Activation, channels: int = 16) -> PolicyValueNetwork:
     """Two residual blocks, in evaluation mode, whose BatchNorms are far from the identity."""
-    return shaken(NetworkConfig(2, channels, activation, 8))
+    return shaken(NetworkConfig(blocks=2, channels=channels, activation=activation, value_hidden=8))
 
 
 def shaken(config: NetworkConfig) -> PolicyValueNetwork:

@@ -7,7 +7,7 @@ from playwright.sync_api import FloatRect, Locator, Page
 
 PHONE = {"viewport": {"width": 390, "height": 664}, "has_touch": True, "is_mobile": True}
 WIDTH, CELL_W, CELL_H, LEFT, TOP = 335, 35, 37, 2, 18
-"""Sizes of the drawing, see static/board/drawing.js."""
+"""Sizes of the drawing, see board/drawing.js."""
 
 
 def remembering(origin: str, **settings: Any) -> dict[str, Any]:

@@ -59,8 +59,8 @@ def test_what_training_leaves_is_drawn(
     settings = TrainingSettings(steps=4, batch=16, amp="off")
     data, test = Dataset(train_file), Dataset(test_file)
     result = train(
-        NetworkConfig(1, 8, value_hidden=8), data, tmp_path / "run", test=test, settings=settings, threads=1,
-        eval_interval=2, listener=listener,
+        NetworkConfig(blocks=1, channels=8, value_hidden=8), data, tmp_path / "run", test=test, settings=settings,
+        threads=1, eval_interval=2, listener=listener,
     )  # fmt: skip
     found = runs(tmp_path / "run")
     rows = {(row["kind"], row["step"]): row for row in found.rows()}

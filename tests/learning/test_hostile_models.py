@@ -18,7 +18,7 @@ from fukayomi.learning.checkpoint import FORMAT
 from fukayomi.nn import NetworkConfig, PolicyValueNetwork, save_parameters
 from fukayomi.nn.parameters import FORMAT as PARAMETER_FORMAT
 
-TINY = NetworkConfig(1, 8, "relu", 8)
+TINY = NetworkConfig(blocks=1, channels=8, activation="relu", value_hidden=8)
 
 
 def fukayomi(*arguments: object) -> Result:
@@ -94,13 +94,19 @@ def larger(**changes: Any) -> dict[str, Any]:
 
 
 CHECKPOINTS: dict[str, tuple[dict[str, Any], str]] = {
-    "a thousand million blocks": (checkpoint(network=larger(blocks=10**9)), "blocks must be an integer from 1 to 1000"),
+    "a thousand million blocks": (
+        checkpoint(network=larger(blocks=10**9)),
+        "blocks: Input should be less than or equal to 1000",
+    ),
     "huge blocks": (checkpoint(network=larger(blocks=1000, channels=4096)), "parameters; at most 500,000,000"),
     "other blocks": (checkpoint(network=larger(blocks=900, channels=150)), "the parameters are not those of"),
-    "no number": (checkpoint(network=larger(blocks="many")), "blocks must be an integer"),
+    "no number": (checkpoint(network=larger(blocks="many")), "blocks: Input should be a valid integer"),
     "no description": (checkpoint(network=None), "a network configuration has the fields"),
     "description as list": (checkpoint(network=[1, 2]), "a network configuration has the fields"),
-    "activation as list": (checkpoint(network=larger(activation=["relu"])), "activation must be one of"),
+    "activation as list": (
+        checkpoint(network=larger(activation=["relu"])),
+        "activation: Input should be 'relu' or 'silu'",
+    ),
     "no parameters": (checkpoint(model={}), "the parameters are not those of"),
     "parameters as list": (checkpoint(model=[1]), "the checkpoint's model is of the type list"),
     "text as parameter": (checkpoint(model=checkpoint()["model"] | {"policy.bias": "x"}), "policy.bias is None"),
@@ -152,7 +158,7 @@ def test_reading_a_checkpoint_runs_no_code(tmp_path: Path, monkeypatch: pytest.M
         (None, "network.safetensors"),
         ("nonsense", "network.safetensors"),
         ("[]", "a network configuration has the fields"),
-        (json.dumps(larger(blocks=10**9)), "blocks must be an integer"),
+        (json.dumps(larger(blocks=10**9)), "blocks: Input should be less"),
         (json.dumps(larger(blocks=2)), "the parameters are not those of"),
     ],
 )

@@ -27,7 +27,7 @@ def fukayomi(*arguments: object) -> Result:
 def parameters(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A network that is not at its start, as parameters."""
     torch.manual_seed(3)
-    network = PolicyValueNetwork(NetworkConfig(1, 16, "relu", 8)).eval()
+    network = PolicyValueNetwork(NetworkConfig(blocks=1, channels=16, activation="relu", value_hidden=8)).eval()
     torch.nn.init.ones_(network.residual_blocks()[0].norm2.weight)
     path = tmp_path_factory.mktemp("networks") / "network.safetensors"
     save_parameters(network, path)

@@ -76,7 +76,9 @@ def test_a_network_by_its_name_goes_to_dlshogi_and_back(train_file: Path, test_f
         trained["checkpoint"],
         [tmp_path / name for name in ("model.npz", "again.pth", "last.safetensors")],
     )
-    assert load_checkpoint(Path(checkpoint)).network == NetworkConfig(1, 8, "silu", 4, squeeze=8, dropout=0.1)
+    assert load_checkpoint(Path(checkpoint)).network == NetworkConfig(
+        blocks=1, channels=8, activation="silu", value_hidden=4, squeeze=8, dropout=0.1
+    )
     assert fukayomi("export", checkpoint, files[0]).exit_code == 0
     refused = fukayomi("eval-model", files[0], test_file)
     assert refused.exit_code == 1
@@ -205,7 +207,7 @@ def test_errors_are_one_clear_message(
 
 def test_a_file_of_no_known_kind_is_not_written(tmp_path: Path):
     with pytest.raises(ExportError, match=r"network\.bin: the name must end in \.onnx, \.safetensors, \.npz or \.pth"):
-        export_network(PolicyValueNetwork(NetworkConfig(1, 8)), tmp_path / "network.bin")
+        export_network(PolicyValueNetwork(NetworkConfig(blocks=1, channels=8)), tmp_path / "network.bin")
     assert not (tmp_path / "network.bin").exists()
 
 

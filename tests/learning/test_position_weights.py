@@ -90,7 +90,7 @@ def test_a_position_of_weight_two_counts_like_two(is_soft: bool, critic: bool) -
 
 def test_weights_multiply_the_losses_of_heads(file: Path) -> None:
     data = Dataset(file)
-    network = PolicyValueNetwork(replace(TINY, heads=tuple(HEADS))).eval()
+    network = PolicyValueNetwork(TINY.changed(heads=tuple(HEADS))).eval()
 
     def losses(rows: list[int], weights: list[float] | None) -> dict[str, Tensor]:
         batch = TensorBatch.of(data.arrays(rows, heads=True), torch.device("cpu"))

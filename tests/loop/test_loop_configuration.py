@@ -127,7 +127,7 @@ def test_a_command_with_an_open_quote_is_named(tmp_path: Path) -> None:
         ({"targets": {"layer": "new"}}, "targets.layer: a learning run makes its layers itself"),
         ({"training": {"lr": "x"}}, "training.lr: Input should be a valid number"),
         ({"training": {"batch": 0}}, "training.batch: Input should be greater than or equal to 1, not 0"),
-        ({"network": {"blocks": 0}}, "network: blocks must be an integer from 1"),
+        ({"network": {"blocks": 0}}, "network.blocks: Input should be greater than or equal to 1, not 0"),
         ({"learner": {"supervised": ["a.hcpe"]}}, "learner: supervised and supervised_share belong together"),
         ({"learner": {"test": ["/nowhere/a.hcpe*0"]}}, "learner.test: /nowhere/a.hcpe*0: '0' is not a weight"),
         ({"reanalysis": {"share": 0}}, "reanalysis.share: Input should be greater than 0, not 0"),

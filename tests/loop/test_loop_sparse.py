@@ -72,7 +72,7 @@ def test_it_learns_from_the_games_with_averages_and_reanalysis(sparse_run: Path)
     assert all(entry.network is not None and entry.losses and entry.fresh for entry in trained)
     assert [bool(entry.positions) for entry in renewed] == [False, True]
     checkpoint = load_checkpoint(RunFolder(sparse_run).checkpoint(2))
-    assert (checkpoint.network, checkpoint.step) == (SparseConfig(64, 64, 32), trained[-1].steps)
+    assert (checkpoint.network, checkpoint.step) == (SparseConfig(policy=64, value=64, shared=32), trained[-1].steps)
     assert checkpoint.averages > 0
     assert checkpoint.settings["optimizer"] == "adamw"
 
@@ -190,5 +190,5 @@ def test_settings_are_read_back(tmp_path: Path) -> None:
     settings = learn_run.small(**learn_run.SPARSE)
     (tmp_path / "run.toml").write_text(settings.text())
 
-    assert settings.network == SparseConfig(64, 64, 32)
+    assert settings.network == SparseConfig(policy=64, value=64, shared=32)
     assert build_settings(read_settings(tmp_path / "run.toml")) == settings

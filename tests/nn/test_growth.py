@@ -1,7 +1,5 @@
 """Larger networks that begin as a smaller one."""
 
-from dataclasses import replace
-
 import pytest
 import torch
 from hypothesis import given, settings
@@ -43,9 +41,8 @@ def outputs(network: PolicyValueNetwork) -> tuple[torch.Tensor, torch.Tensor]:
     st.booleans(),
 )
 def test_a_grown_network_has_the_same_outputs(way: dict, blocks: int, channels: int, hidden: int, colour: bool):
-    small = random_network(replace(SMALL, **way, colour_plane=colour))
-    config = replace(
-        small.config,
+    small = random_network(SMALL.changed(**way, colour_plane=colour))
+    config = small.config.changed(
         blocks=2 + blocks,
         channels=12 + channels,
         value_hidden=8 + hidden,
@@ -61,16 +58,16 @@ def test_a_grown_network_has_the_same_outputs(way: dict, blocks: int, channels: 
 
 @pytest.mark.parametrize("way", [{"squeeze": 4}, {"activation": "silu"}, {"pre_activation": True}])
 def test_networks_that_only_get_wider(way: dict):
-    small = random_network(replace(SMALL, **way))
-    grown = grow_network(small, replace(small.config, channels=20))
+    small = random_network(SMALL.changed(**way))
+    grown = grow_network(small, small.config.changed(channels=20))
     for before, after in zip(outputs(small), outputs(grown), strict=True):
         torch.testing.assert_close(after, before, rtol=1e-4, atol=1e-4)
     with pytest.raises(NetworkConfigError, match="only resnet with ReLU"):
-        grow_network(small, replace(small.config, blocks=3))
+        grow_network(small, small.config.changed(blocks=3))
 
 
 def test_everything_new_learns():
-    grown = grow_network(random_network(SMALL).train(), replace(SMALL, blocks=3, channels=20))
+    grown = grow_network(random_network(SMALL).train(), SMALL.changed(blocks=3, channels=20))
     before = {name: tensor.clone() for name, tensor in grown.named_parameters()}
     optimizer = torch.optim.SGD(grown.parameters(), lr=0.1)
     for _ in range(3):
@@ -98,13 +95,13 @@ def test_everything_new_learns():
 )
 def test_shapes_to_which_it_cannot_grow(change: dict, message: str):
     with pytest.raises(NetworkConfigError, match=message):
-        grow_network(PolicyValueNetwork(SMALL), replace(SMALL, **change))
+        grow_network(PolicyValueNetwork(SMALL), SMALL.changed(**change))
 
 
 def test_transformer_blocks_stay_the_last():
-    config = replace(SMALL, transformer_blocks=1, head_width=4)
+    config = SMALL.changed(transformer_blocks=1, head_width=4)
     small = random_network(config)
     assert torch.equal(outputs(grow_network(small, config))[0], outputs(small)[0])
     for change in ({"blocks": 3}, {"channels": 16}):
         with pytest.raises(NetworkConfigError, match="with Transformer blocks cannot get more"):
-            grow_network(small, replace(config, **change))
+            grow_network(small, config.changed(**change))

@@ -1,7 +1,6 @@
 """Heads that only training has: what they compute, and that no file for an engine has them."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +17,7 @@ from fukayomi.nn.network import PolicyValueNetwork
 from fukayomi.nn.parameters import ParameterFileError, load_parameters, save_parameters
 
 PLAIN = SHAPES["residual"]
-WITH_HEADS = replace(PLAIN, heads=HEADS)
+WITH_HEADS = PLAIN.changed(heads=HEADS)
 SIZES = {"soft-policy": 2187, "short-term-value": 2, "wdl": 3, "plies-left": 1, "reply": 2187}
 
 
@@ -31,7 +30,7 @@ def pair() -> tuple[PolicyValueNetwork, PolicyValueNetwork]:
 
 @pytest.mark.parametrize("name", HEADS)
 def test_a_head_computes_what_a_second_implementation_computes(name):
-    config = replace(PLAIN, activation="silu", heads=(name,))
+    config = PLAIN.changed(activation="silu", heads=(name,))
     network = shaken(config)
     for bias in (each for key, each in network.named_parameters() if key.startswith("heads.") and key.endswith("bias")):
         torch.nn.init.normal_(bias)
@@ -87,7 +86,7 @@ def test_parameter_files_have_heads_and_those_without_say_nothing_of_them(tmp_pa
 
 
 def test_heads_that_are_not_there_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    network = shaken(replace(PLAIN, heads=("wdl",)))
+    network = shaken(PLAIN.changed(heads=("wdl",)))
     monkeypatch.setattr(NetworkConfig, "as_dict", lambda self: vars(self) | {"heads": ["wdl", "reply"]})
     save_parameters(network, tmp_path / "network.safetensors")
     with pytest.raises(ParameterFileError, match=r"heads\.reply\.bias is None, not \(2187,\)"):

@@ -12,7 +12,7 @@ from fukayomi.nn.parameters import ParameterFileError, load_parameters, save_par
 
 
 def test_outputs_are_float32_logits():
-    network = PolicyValueNetwork(NetworkConfig(1, 8, "silu", 8))
+    network = PolicyValueNetwork(NetworkConfig(blocks=1, channels=8, activation="silu", value_hidden=8))
     policy, value = network(*random_features(3))
     assert (policy.shape, policy.dtype) == ((3, 2187), torch.float32)
     assert (value.shape, value.dtype) == ((3, 1), torch.float32)

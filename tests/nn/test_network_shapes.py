@@ -1,7 +1,6 @@
 """Networks of every kind: names, parameters, and what they compute, beside a second implementation."""
 
 import contextlib
-import dataclasses
 
 import numpy as np
 import pytest
@@ -72,13 +71,13 @@ def test_parameter_counts_are_those_of_dlshogis_networks(name, millions):
     [
         ("resnet10_swish", NetworkConfig()),
         ("resnet10", NetworkConfig(activation="relu")),
-        ("resnet5x64_fcl32", NetworkConfig(5, 64, "relu", 32)),
+        ("resnet5x64_fcl32", NetworkConfig(blocks=5, channels=64, activation="relu", value_hidden=32)),
         ("wideresnet10", NetworkConfig(activation="relu", pre_activation=True)),
-        ("senet15_swish_reduction4", NetworkConfig(15, 224, squeeze=4)),
-        ("resnet30x384_turn", NetworkConfig(30, 384, "relu", colour_plane=True)),
+        ("senet15_swish_reduction4", NetworkConfig(blocks=15, channels=224, squeeze=4)),
+        ("resnet30x384_turn", NetworkConfig(blocks=30, channels=384, activation="relu", colour_plane=True)),
         (
             "resnet40x512_swish_lk_tf",
-            NetworkConfig(40, 512, large_kernel_interval=5, transformer_blocks=1, stem="branches"),
+            NetworkConfig(blocks=40, channels=512, large_kernel_interval=5, transformer_blocks=1, stem="branches"),
         ),
     ],
 )
@@ -90,7 +89,7 @@ def test_names(name, config):
     "name", ["", "resnet", "resnet0x64", "resnet5", "resnet10_gelu", "alexnet8", "resnet10_fcl", "senet10_reduction0"]
 )
 def test_unknown_names_are_refused_with_examples(name):
-    with pytest.raises(NetworkConfigError, match=r"x128|_swish|blocks must be"):
+    with pytest.raises(NetworkConfigError, match=r"x128|_swish|blocks: Input should be"):
         NetworkConfig.from_name(name)
 
 
@@ -136,11 +135,14 @@ def test_configurations_survive_as_plain_values_and_know_their_size(config: Netw
 
 
 def test_a_file_from_before_a_field_was_added_has_its_default():
-    config = NetworkConfig(3, 32, "relu", 64)
+    config = NetworkConfig(blocks=3, channels=32, activation="relu", value_hidden=64)
     old = {name: config.as_dict()[name] for name in ("blocks", "channels", "activation", "value_hidden")}
     assert NetworkConfig.from_dict(old) == config
-    with pytest.raises(NetworkConfigError, match="has the fields"):
+    with pytest.raises(NetworkConfigError, match="colour: unknown setting; did you mean colour_plane"):
         NetworkConfig.from_dict(old | {"colour": True})
+    for wrong in ({"blocks": 3}, {3: 4}, None):
+        with pytest.raises(NetworkConfigError, match="has the fields"):
+            NetworkConfig.from_dict(wrong)
 
 
 @pytest.mark.parametrize(
@@ -157,8 +159,8 @@ def test_a_file_from_before_a_field_was_added_has_its_default():
         ({"dropout": "half"}, "dropout"),
         ({"colour_plane": 1}, "colour_plane"),
         ({"heads": ("wdl", "wdl")}, "heads must be different names"),
-        ({"heads": "wdl"}, "heads must be different names"),
-        ({"heads": ("ownership",)}, "'ownership' is not one of soft-policy, short-term-value"),
+        ({"heads": "wdl"}, "heads: Input should be a valid tuple"),
+        ({"heads": ("ownership",)}, "heads.0: Input should be 'soft-policy', 'short-term-value'"),
         ({"pre_activation": True, "squeeze": 8}, "pre_activation cannot be combined"),
     ],
 )
@@ -169,7 +171,7 @@ def test_impossible_configurations_are_refused(values, reason):
 
 @pytest.mark.parametrize("shape", ["residual", "large kernels", "Transformer"])
 def test_blocks_start_as_the_identity(shape):
-    network = PolicyValueNetwork(dataclasses.replace(SHAPES[shape], activation="relu")).eval()
+    network = PolicyValueNetwork(SHAPES[shape].changed(activation="relu")).eval()
     x = torch.rand(2, 16, 9, 9)
     assert torch.equal(network.blocks(x), x)
 
@@ -177,7 +179,7 @@ def test_blocks_start_as_the_identity(shape):
 @pytest.mark.parametrize("shape", SHAPES)
 def test_every_parameter_learns(shape):
     """From the second step on: a gamma of zero hides what is before it in the first. A larger step would kill ReLUs."""
-    network = PolicyValueNetwork(dataclasses.replace(SHAPES[shape], dropout=0.0)).train()
+    network = PolicyValueNetwork(SHAPES[shape].changed(dropout=0.0)).train()
     optimizer = torch.optim.SGD(network.parameters(), lr=1e-4)
     features = random_features(8, planes2=network.config.features2)
     for _ in range(2):
@@ -189,7 +191,7 @@ def test_every_parameter_learns(shape):
 
 
 def test_dropout_acts_in_training_alone():
-    network = PolicyValueNetwork(NetworkConfig(1, 16, "silu", 8, dropout=0.5))
+    network = PolicyValueNetwork(NetworkConfig(blocks=1, channels=16, activation="silu", value_hidden=8, dropout=0.5))
     torch.nn.init.ones_(network.get_parameter("blocks.0.norm2.weight"))
     features = random_features(4)
     network.train()
@@ -199,7 +201,7 @@ def test_dropout_acts_in_training_alone():
 
 
 def test_the_colour_plane_is_one_more_constant_plane():
-    config = NetworkConfig(1, 8, "relu", 8, colour_plane=True)
+    config = NetworkConfig(blocks=1, channels=8, activation="relu", value_hidden=8, colour_plane=True)
     assert config.features2 == FEATURES2 + 1
     features1, features2 = random_features(1, planes2=58)
     features2[:, 57] = 0

@@ -92,7 +92,7 @@ def test_the_embedded_width_has_at_most_20_megabytes(tmp_path: Path) -> None:
 
 
 def test_networks_have_widths_that_files_have(tmp_path: Path) -> None:
-    for config in (CONFIG, SparseConfig(128, 64, shared=64, hidden=256)):
+    for config in (CONFIG, SparseConfig(policy=128, value=64, shared=64, hidden=256)):
         save_sparse(SparseNetwork(config), tmp_path / "a.sparse")
         assert load_sparse(tmp_path / "a.sparse").config == config
     for name, numbers in {

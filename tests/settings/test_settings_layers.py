@@ -74,6 +74,10 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
         ({"main": {"name": "m", "node": 1}}, ["main.node: unknown setting; did you mean nodes? There are name, nodes"]),
         ({"share": True}, ["share: Input should be a number, not True"]),
         ({"share": "0.5", "quick": 1}, ["share: Input should be a number, not '0.5'", "quick: Input should be true"]),
+        (
+            {"main": {"name": "m", "nodes": 64.0}},
+            ["main.nodes: Input should be a whole number, without a decimal point"],
+        ),
         ({"share": float("inf")}, ["share: Input should be a finite number, not inf"]),
         ({"engine": [{"nodes": 1}]}, ["engine.0.name is missing"]),
         (

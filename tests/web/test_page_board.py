@@ -87,7 +87,7 @@ def test_taps_on_a_narrow_screen(open_page: OpenPage, server: WebServer) -> None
         assert box["y"] + box["height"] <= 664  # board, hands and buttons fit the screen
         button.tap()
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    expect(page.locator(".board .file").first).to_have_text("1")
+    expect(page.locator(".board .file").first).to_have_attribute("data-number", "1")
     tap(page, "7g")  # turned round it is 3c, White's
     expect(page.locator(".board .target")).to_have_count(1)
     page.locator("#tab-game").tap()

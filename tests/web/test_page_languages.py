@@ -13,12 +13,14 @@ from playwright.sync_api import Page, expect
 from web_board import PHONE, remembering
 
 from fukayomi.engine.report.graph import COLORS
-from fukayomi.shogi.glyphs import KANJI
+from fukayomi.shogi.glyphs import DIGITS, KANJI
 from fukayomi.web import WebServer
 
 expect.set_options(timeout=1000 * PATIENCE_S)
 OpenPage = Callable[..., Page]
-STATIC = ROOT / "src" / "fukayomi" / "web" / "static"
+PACKAGE = ROOT / "src" / "fukayomi"
+STATIC, WRITTEN = PACKAGE / "web" / "static", PACKAGE / "engine" / "report" / "web"
+"""The page of a server, and pages in one file with what both have."""
 LITTLE = {"limit": 100, "report-nodes": 20}
 """Settings of a reader with little time."""
 KEY = re.compile(r"""(?:\bt\(|title = |title: )["']([a-z]+\.[\w.?-]+)["']""")
@@ -44,7 +46,7 @@ def test_texts_that_modules_use_exist() -> None:
 
 
 def test_templates_have_no_styles_of_their_own() -> None:
-    for path in STATIC.rglob("*.js"):
+    for path in (*STATIC.rglob("*.js"), *WRITTEN.rglob("*.js")):
         if path.parent.name != "vendor":
             assert not re.search(
                 r"\bstyle=|unsafeHTML|innerHTML|insertAdjacent|\beval\(", path.read_text(encoding="utf-8")
@@ -52,8 +54,9 @@ def test_templates_have_no_styles_of_their_own() -> None:
 
 
 def test_numerals_are_those_of_other_boards() -> None:
-    drawing = (STATIC / "board" / "drawing.js").read_text(encoding="utf-8")
-    assert [number for number in range(1, 10) if f'"{KANJI[number]}"' not in drawing] == []
+    drawing = (WRITTEN / "shared" / "board" / "drawing.js").read_text(encoding="utf-8")
+    for numerals in (DIGITS, KANJI):
+        assert [number for number in range(1, 10) if f'"{numerals[number]}"' not in drawing] == []
 
 
 def test_colours_of_graphs_are_shared() -> None:

@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 from patience import PATIENCE_S
@@ -172,7 +171,7 @@ def test_page_finds_a_server_that_was_killed_and_is_back(open_page: OpenPage, pr
     state(page, "offline")
     expect(page.locator(".lines")).to_have_class(re.compile("stale"))
     expect(page.locator(".candidates tbody")).to_have_count(3)
-    with WebServer(replace(settings, port=port)):
+    with WebServer(settings.changed(port=port)):
         expect(page.locator(".banner.warning")).to_have_count(0)
         page.keyboard.press("ArrowRight")
         state(page, "limit")

@@ -1,14 +1,14 @@
 """The files of the page: from memory, with tags; all modules are announced at once."""
 
+import posixpath
 import re
 import socket
-from pathlib import Path
 
 import pytest
 from web_client import ask
 
 from fukayomi.web import WebServer
-from fukayomi.web.app import PIECES, STATIC
+from fukayomi.web.app import PIECES, SHARED, STATIC
 
 
 @pytest.mark.parametrize(
@@ -17,7 +17,7 @@ from fukayomi.web.app import PIECES, STATIC
         ("main.js", "text/javascript"),
         ("style/base.css", "text/css"),
         ("icon.svg", "image/svg+xml"),
-        ("vendor/lit-html.LICENSE", "text/plain"),
+        ("vendor/uplot.LICENSE", "text/plain"),
     ],
 )
 def test_files_have_their_type(server: WebServer, name: str, kind: str) -> None:
@@ -33,7 +33,7 @@ def test_pieces_are_those_of_the_package(server: WebServer) -> None:
 def test_the_styles_are_one_file(server: WebServer) -> None:
     answer = ask(server, "GET", "/static/styles.css")
     assert answer.headers["content-type"].split(";")[0] == "text/css"
-    for path in STATIC.rglob("*.css"):
+    for path in (*STATIC.rglob("*.css"), *SHARED.rglob("*.css")):
         assert path.read_bytes() in answer.body, path
 
 
@@ -49,16 +49,19 @@ def test_all_modules_of_the_first_view_are_announced(server: WebServer) -> None:
     """A module that is not would be asked for when those before it have come, one round after the other."""
     page = ask(server, "GET", "/").body.decode()
     announced = re.findall(r'<link rel="modulepreload" href="static/([^"]+)">', page)
-    first, needed = STATIC / "main.js", set[Path]()
-    dynamic = re.findall(r'import\("([^"]+)"\)', first.read_text(encoding="utf-8"))
-    waiting = [(first.parent / name).resolve() for name in dynamic] + [first]
+    modules = {
+        path.relative_to(folder).as_posix(): path for folder in (STATIC, SHARED) for path in folder.rglob("*.js")
+    }
+    first, needed = "main.js", set[str]()
+    dynamic = re.findall(r'import\("\./([^"]+)"\)', modules[first].read_text(encoding="utf-8"))
+    waiting = [*dynamic, first]
     while waiting:
-        module = waiting.pop()
-        if module not in needed:
-            needed.add(module)
-            names = re.findall(r'^import .*?"(\.[^"]+)";$', module.read_text(encoding="utf-8"), re.MULTILINE)
-            waiting += [(module.parent / name).resolve() for name in names]
-    assert sorted(announced) == sorted(path.relative_to(STATIC).as_posix() for path in needed - {first})
+        name = waiting.pop()
+        if name not in needed:
+            needed.add(name)
+            names = re.findall(r'^import .*?"(\.[^"]+)";$', modules[name].read_text(encoding="utf-8"), re.MULTILINE)
+            waiting += [posixpath.normpath(posixpath.join(posixpath.dirname(name), other)) for other in names]
+    assert sorted(announced) == sorted(needed - {first})
     assert not any("uplot" in name for name in announced)  # the tabs with charts come when they are opened
 
 

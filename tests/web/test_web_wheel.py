@@ -10,7 +10,8 @@ from pathlib import Path
 from patience import PATIENCE_S
 from places import ROOT
 
-STATIC = ROOT / "src" / "fukayomi" / "web" / "static"
+PACKAGE = ROOT / "src" / "fukayomi"
+STATIC, SHARED = PACKAGE / "web" / "static", PACKAGE / "engine" / "report" / "web" / "shared"
 BUILD = (
     "import sys; from scikit_build_core.build import build_wheel; build_wheel(sys.argv[1], {'wheel.cmake': 'false'})"
 )
@@ -34,7 +35,12 @@ def test_page_is_served_from_the_wheel_alone(tmp_path: Path) -> None:
         archive.extractall(unpacked)
     for native in Path(str(resources.files("fukayomi"))).glob("_native*.so"):  # compiling takes minutes
         (unpacked / "fukayomi" / native.name).write_bytes(native.read_bytes())
-    files = {f"/static/{file.relative_to(STATIC).as_posix()}": file for file in STATIC.rglob("*") if file.is_file()}
+    files = {
+        f"/static/{file.relative_to(folder).as_posix()}": file
+        for folder in (STATIC, SHARED)
+        for file in folder.rglob("*")
+        if file.is_file()
+    }
     asked = json.dumps(["/", "/static/pieces.svg", *files])
     command = [sys.executable, "-c", SERVE, str(unpacked), str(ROOT / "tests" / "helpers"), asked]
     run = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=10 * PATIENCE_S)

@@ -34,8 +34,9 @@ from fukayomi._lazy import lazy
 if TYPE_CHECKING:
     from fukayomi.data.check.check import check_data
     from fukayomi.data.check.findings import Finding, Report
+    from fukayomi.data.conditions import Filters
     from fukayomi.data.convert.convert import Conversion, NothingConvertedError, convert_data
-    from fukayomi.data.convert.positions import Filters, HoldOut, convert_records, positions_of
+    from fukayomi.data.convert.positions import HoldOut, convert_records, positions_of
     from fukayomi.data.convert.reading import load_rows, read_data, read_rows
     from fukayomi.data.convert.writers import DataWriter, write_data
     from fukayomi.data.dedup.run import average, uniq
@@ -109,7 +110,8 @@ __getattr__, __dir__ = lazy(
         ".check.check": ("check_data",),
         ".check.findings": ("Finding", "Report"),
         ".convert.convert": ("Conversion", "NothingConvertedError", "convert_data"),
-        ".convert.positions": ("Filters", "HoldOut", "convert_records", "positions_of"),
+        ".conditions": ("Filters",),
+        ".convert.positions": ("HoldOut", "convert_records", "positions_of"),
         ".convert.reading": ("load_rows", "read_data", "read_rows"),
         ".convert.writers": ("DataWriter", "write_data"),
         ".dedup.run": ("average", "uniq"),

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,7 @@ from fukayomi.shogi.formats import read_record
 from fukayomi.shogi.record import Record, RecordedMove
 from fukayomi.usi.client import SearchAnswer
 from fukayomi.usi.engine import check_limits
+from fukayomi.usi.options import declared_options, value_of
 from fukayomi.usi.text import BestMove, Go, Info
 
 if TYPE_CHECKING:
@@ -190,10 +191,11 @@ class Engine:
     @property
     def identity(self) -> str:
         """The network and the options that differ from their defaults: what plays, in one line."""
+        usual = UsiSettings(model=self.settings.model)
         changed = (
-            f"{field.metadata['option'].name}={getattr(self.settings, field.name)}"
-            for field in fields(self.settings)
-            if field.name != "model" and getattr(self.settings, field.name) != field.default
+            f"{option.name}={value_of(self.settings, place)}"
+            for place, option in declared_options(self.settings)
+            if value_of(self.settings, place) != value_of(usual, place)
         )
         return " ".join((self.network.identity, *changed))
 

@@ -12,7 +12,7 @@ from fukayomi.engine.control import BATCH_VISITS
 from fukayomi.engine.evaluators.backends.backend import BACKENDS, PRECISIONS, Plan
 from fukayomi.engine.mate_threads import MateOptions
 from fukayomi.shogi import BLACK, Color
-from fukayomi.usi.options import Options, Suggestion, check, combo, filename, spin, string
+from fukayomi.usi.options import Options, Suggestion, check, combo, filename, numbered, spin, string
 
 INTERNAL_NETWORK, EMBEDDED = "<internal>", "embedded"
 DEFAULT_NAMES = ("", INTERNAL_NETWORK, EMBEDDED)
@@ -76,8 +76,8 @@ class Device:
 
 @dataclass(frozen=True)
 class UsiSettings:
-    """Values of the engine's USI options; each field is one option. `parameter` is the parameter of the search that it
-    sets, divided by `scale`; that, and what is `of_tree`, changes the tree.
+    """Values of the engine's USI options; each field is one option, or one of each further device. `parameter` is the
+    parameter of the search that it sets, divided by `scale`; that, and what is `of_tree`, changes the tree.
 
     >>> UsiSettings(c_init=200, draw_ply=256).search_params().c_init
     2.0
@@ -98,40 +98,16 @@ class UsiSettings:
     threads: int = spin("Threads", 0, 0, 512)
     """CPU threads for one batch; 0: measured."""
     # Further devices: used if a network or batches in flight are set.
-    model2: str = filename("DNN_Model2", "")
-    model3: str = filename("DNN_Model3", "")
-    model4: str = filename("DNN_Model4", "")
-    model5: str = filename("DNN_Model5", "")
-    model6: str = filename("DNN_Model6", "")
-    model7: str = filename("DNN_Model7", "")
-    model8: str = filename("DNN_Model8", "")
+    further_models: tuple[str, ...] = numbered(MOST_DEVICES, filename("DNN_Model", ""))
     """Network of the second to eighth device; empty: that of the first."""
-    slots2: int = spin("UCT_Threads2", 0, 0, 16)
-    slots3: int = spin("UCT_Threads3", 0, 0, 16)
-    slots4: int = spin("UCT_Threads4", 0, 0, 16)
-    slots5: int = spin("UCT_Threads5", 0, 0, 16)
-    slots6: int = spin("UCT_Threads6", 0, 0, 16)
-    slots7: int = spin("UCT_Threads7", 0, 0, 16)
-    slots8: int = spin("UCT_Threads8", 0, 0, 16)
+    further_slots: tuple[int, ...] = numbered(MOST_DEVICES, spin("UCT_Threads", 0, 0, 16))
     """Batches in flight of the second to eighth device; 0: measured if it has a network, otherwise it is not used."""
-    batch_size2: int = spin("DNN_Batch_Size2", 0, 0, 1024)
-    batch_size3: int = spin("DNN_Batch_Size3", 0, 0, 1024)
-    batch_size4: int = spin("DNN_Batch_Size4", 0, 0, 1024)
-    batch_size5: int = spin("DNN_Batch_Size5", 0, 0, 1024)
-    batch_size6: int = spin("DNN_Batch_Size6", 0, 0, 1024)
-    batch_size7: int = spin("DNN_Batch_Size7", 0, 0, 1024)
-    batch_size8: int = spin("DNN_Batch_Size8", 0, 0, 1024)
+    further_batch_sizes: tuple[int, ...] = numbered(MOST_DEVICES, spin("DNN_Batch_Size", 0, 0, 1024))
     """Positions per batch of the second to eighth device; 0: as the first."""
     ensemble: bool = check("DNN_Ensemble", False)
     """Whether all devices evaluate each position, and their weighted mean counts; otherwise one of them does."""
     weight: int = spin("DNN_Weight", 100, 1, 10_000)
-    weight2: int = spin("DNN_Weight2", 100, 1, 10_000)
-    weight3: int = spin("DNN_Weight3", 100, 1, 10_000)
-    weight4: int = spin("DNN_Weight4", 100, 1, 10_000)
-    weight5: int = spin("DNN_Weight5", 100, 1, 10_000)
-    weight6: int = spin("DNN_Weight6", 100, 1, 10_000)
-    weight7: int = spin("DNN_Weight7", 100, 1, 10_000)
-    weight8: int = spin("DNN_Weight8", 100, 1, 10_000)
+    further_weights: tuple[int, ...] = numbered(MOST_DEVICES, spin("DNN_Weight", 100, 1, 10_000))
     """Weight of a device's network in the mean; only ratios count."""
     # The search.
     hash_mb: int = spin("USI_Hash", 1024, 16, 65_536, of_tree=True)
@@ -308,13 +284,14 @@ class UsiSettings:
     def devices(self) -> tuple["Device", ...]:
         """The devices that are used, the first one always."""
         found = [Device("DNN_Model", self.model, self.plan(), self.weight)]
-        for n in range(2, MOST_DEVICES + 1):
-            model, slots = getattr(self, f"model{n}"), getattr(self, f"slots{n}")
+        further = zip(
+            self.further_models, self.further_slots, self.further_batch_sizes, self.further_weights, strict=True
+        )
+        for gpu, (model, slots, batch_size, weight) in enumerate(further, 1):
             if model or slots:
-                batch_size = getattr(self, f"batch_size{n}") or self.batch_size
-                plan = replace(self.plan(), slots=slots, batch_size=batch_size, gpu=n - 1)
-                option = f"DNN_Model{n}" if model else "DNN_Model"
-                found.append(Device(option, model or self.model, plan, getattr(self, f"weight{n}")))
+                plan = replace(self.plan(), slots=slots, batch_size=batch_size or self.batch_size, gpu=gpu)
+                option = f"DNN_Model{gpu + 1}" if model else "DNN_Model"
+                found.append(Device(option, model or self.model, plan, weight))
         return tuple(found)
 
     def tree_key(self) -> tuple[object, ...]:

@@ -166,7 +166,7 @@ def evaluate_networks(
         >>> moves = ("7g7f", "2g2f", "5g5f")
         >>> write_data(file, [psv_record(Position().sfen(), move, score_cp=60, ply=1, result=1) for move in moves])
         3
-        >>> shapes = {"small": NetworkConfig(1, 8), "large": NetworkConfig(2, 8)}
+        >>> shapes = {name: NetworkConfig(blocks=blocks, channels=8) for name, blocks in (("small", 1), ("large", 2))}
         >>> networks = {name: PolicyValueNetwork(shape) for name, shape in shapes.items()}
         >>> table = evaluate_networks(networks, {"test": Dataset(file)})
         >>> [(row["network"], row["minus"], row["positions"]) for row in table.rows()]

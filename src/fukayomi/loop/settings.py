@@ -33,7 +33,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from fukayomi import __version__
 from fukayomi.arena.game.rules import Positive, UsiOptions
-from fukayomi.arena.statistics.sprt import SprtSettings
+from fukayomi.arena.statistics.sprt import Hypotheses, SprtSettings
 from fukayomi.engine.settings import network_in_folder
 from fukayomi.errors import InvalidValueError
 from fukayomi.learning.reanalysis.settings import ReanalysisSettings, Root, Selection
@@ -235,20 +235,15 @@ class RunReanalysisSettings(Settings):
         )  # fmt: skip
 
 
-class GateSettings(PlaySettings):
-    """The test that a new network has to pass: a match of pairs against the network that generates games."""
+class GateSettings(PlaySettings, Hypotheses):
+    """The test that a new network has to pass: a match of pairs against the network that generates games. The
+    hypotheses are in normalised Elo."""
 
     mode: GateMode = "binding"
     """"binding": only a network that passes generates games; "advisory": the match is played and each network generates
     games; "off": no match."""
-    elo0: float = 0.0
-    """Normalised Elo under H0."""
     elo1: float = 30.0
-    """Normalised Elo under H1."""
-    alpha: float = 0.05
-    """Probability of accepting H1 when H0 is true."""
-    beta: float = 0.05
-    """Probability of accepting H0 when H1 is true."""
+    """Advantage of the new network under H1; larger than `elo0`."""
     undecided: Undecided = "score"
     """Whether a network passes when all games are played and the test is undecided; "score": with half of the points
     or more."""
@@ -265,7 +260,7 @@ class GateSettings(PlaySettings):
     @property
     def sprt(self) -> SprtSettings:
         """The sequential test."""
-        return SprtSettings(elo0=self.elo0, elo1=self.elo1, alpha=self.alpha, beta=self.beta)
+        return SprtSettings(**{name: getattr(self, name) for name in Hypotheses.model_fields})
 
 
 class AnchorSettings(Settings):

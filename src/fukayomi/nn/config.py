@@ -1,11 +1,12 @@
 """The shape of a network, its names, and the sizes of its inputs and outputs."""
 
 import re
-from dataclasses import asdict, dataclass, fields
-from numbers import Integral
-from typing import Any, Literal, cast, get_args
+from typing import Annotated, Any, ClassVar, Literal, Self, cast
+
+from pydantic import Field, model_validator
 
 from fukayomi.errors import InvalidValueError
+from fukayomi.settings import Settings
 
 Activation = Literal["relu", "silu"]
 StemKind = Literal["sum", "branches"]
@@ -18,7 +19,11 @@ FEATURES2 = 57
 """Constant planes: the hands of both sides, and check."""
 LABELS = 2187
 """Policy labels: 27 directions times 81 target squares."""
-LARGEST = {"blocks": 1000, "channels": 4096, "value_hidden": 65_536}
+MOST_BLOCKS = 1000
+HEAD_WIDTH = 32
+Channels = Annotated[int, Field(ge=1, le=4096)]
+REQUIRED = ("blocks", "channels", "activation", "value_hidden")
+"""Fields that all files have."""
 MAX_PARAMETERS = 500_000_000
 """An ONNX file has at most 2 GiB."""
 LARGE_KERNEL_INTERVAL = 5
@@ -38,83 +43,64 @@ class NetworkConfigError(InvalidValueError):
     __module__ = "fukayomi.nn"
 
 
-@dataclass(frozen=True)
-class NetworkConfig:
+class NetworkConfig(Settings):
     """The shape of a `PolicyValueNetwork`; the defaults are those of resnet10_swish.
 
     >>> NetworkConfig.from_name("resnet15x224_swish") == NetworkConfig(blocks=15, channels=224)
     True
+
+    Raises:
+        NetworkConfigError: There can be no such network.
     """
 
-    blocks: int = 10
-    """Blocks in the trunk, of any kind."""
-    channels: int = 192
+    ERROR: ClassVar = NetworkConfigError
+
+    blocks: Annotated[int, Field(ge=1, le=MOST_BLOCKS)] = 10
+    """Blocks of the trunk, of any kind."""
+    channels: Channels = 192
     """Channels of the trunk."""
     activation: Activation = "silu"
-    """"relu", which is faster on a CPU, where it is fused into the convolution, or "silu"."""
-    value_hidden: int = 256
-    """Width of the hidden layer in the value head."""
+    """Activation; "relu" is faster on a CPU, where it is fused into the convolution."""
+    value_hidden: Annotated[int, Field(ge=1, le=65_536)] = 256
+    """Width of the value head's hidden layer."""
     pre_activation: bool = False
     """Normalise and activate before each convolution, as in wide residual networks, instead of after it."""
-    squeeze: int = 0
+    squeeze: Annotated[int, Field(ge=0)] = 0
     """Squeeze-excitation in each residual block, through 1/squeeze of the channels; 0: none."""
-    large_kernel_interval: int = 0
+    large_kernel_interval: Annotated[int, Field(ge=0, le=MOST_BLOCKS)] = 0
     """Every n-th block has parallel 1x9, 9x1 and 1x1 convolutions; 0: none."""
-    transformer_blocks: int = 0
-    """So many of the blocks, the last ones, are Transformer blocks."""
-    head_width: int = 32
+    transformer_blocks: Annotated[int, Field(ge=0)] = 0
+    """How many of the blocks, the last ones, are Transformer blocks."""
+    head_width: Channels = HEAD_WIDTH
     """Channels of an attention head in a Transformer block; with fewer channels there is one head."""
     stem: StemKind = "sum"
     """BatchNorm after the "sum" of the stem's convolutions, or on each of its "branches"."""
     colour_plane: bool = False
     """A 58th constant plane: ones if White (後手) is to move."""
-    dropout: float = 0.0
+    dropout: Annotated[float, Field(ge=0, lt=1)] = 0.0
     """Share of the values in the middle of a block that training sets to zero; large-kernel blocks have no middle."""
     heads: tuple[HeadName, ...] = ()
-    """Heads besides policy and value, for training alone (`heads.py`); files for engines are without them."""
+    """Further heads that help training and are left out of exported files: soft-policy, short-term-value, wdl,
+    plies-left, reply. Their losses have weights, such as --reply-weight."""
 
-    def __post_init__(self) -> None:
-        for name, largest in LARGEST.items():
-            self._require_integer(name, 1, largest)
-        for name, values in (("activation", get_args(Activation)), ("stem", get_args(StemKind))):
-            if getattr(self, name) not in values:
-                raise NetworkConfigError(f"{name} must be one of {values}, not {getattr(self, name)!r}")
-        for name in ("pre_activation", "colour_plane"):
-            if not isinstance(getattr(self, name), bool):
-                raise NetworkConfigError(f"{name} must be true or false, not {getattr(self, name)!r}")
-        dropout: Any = self.dropout  # of a file, it may be anything
-        if not isinstance(dropout, (int, float)) or not 0 <= dropout < 1:
-            raise NetworkConfigError(f"dropout must be a number from 0 to less than 1, not {dropout!r}")
-        object.__setattr__(self, "dropout", float(dropout))  # NumPy's would make checkpoints unreadable
-        self._require_heads()
-        self._require_integer("squeeze", 0, self.channels)
-        self._require_integer("large_kernel_interval", 0, LARGEST["blocks"])
-        self._require_integer("transformer_blocks", 0, self.blocks)
-        self._require_integer("head_width", 1, LARGEST["channels"])
+    @model_validator(mode="after")
+    def _can_be(self) -> Self:
+        if len(set(self.heads)) < len(self.heads):
+            raise InvalidValueError(f"heads must be different names, not {', '.join(self.heads)}")
+        for name, most in (("squeeze", self.channels), ("transformer_blocks", self.blocks)):
+            if getattr(self, name) > most:
+                raise InvalidValueError(f"{name} must be at most {most}, not {getattr(self, name)}")
         if self.transformer_blocks and self.channels % self.attention_heads:
-            raise NetworkConfigError(
+            raise InvalidValueError(
                 f"{self.channels} channels cannot be divided into attention heads of head_width {self.head_width}"
             )
         if self.pre_activation and (
             self.squeeze or self.large_kernel_interval or self.transformer_blocks or self.stem != "sum"
         ):
-            raise NetworkConfigError("pre_activation cannot be combined with other blocks or another stem")
+            raise InvalidValueError("pre_activation cannot be combined with other blocks or another stem")
         if (count := self.parameters()) > MAX_PARAMETERS:
-            raise NetworkConfigError(f"{self} has {count:,} parameters; at most {MAX_PARAMETERS:,} are allowed")
-
-    def _require_integer(self, name: str, smallest: int, largest: int) -> None:
-        number = getattr(self, name)
-        if isinstance(number, bool) or not isinstance(number, Integral) or not smallest <= int(number) <= largest:
-            raise NetworkConfigError(f"{name} must be an integer from {smallest} to {largest}, not {number!r}")
-        object.__setattr__(self, name, int(number))
-
-    def _require_heads(self) -> None:
-        heads: Any = self.heads  # of a file, it may be anything
-        if not isinstance(heads, tuple) or len(set(map(str, self.heads))) < len(self.heads):
-            raise NetworkConfigError(f"heads must be different names, not {heads!r}")
-        for name in self.heads:
-            if name not in get_args(HeadName):
-                raise NetworkConfigError(f"head {name!r} is not one of {', '.join(get_args(HeadName))}")
+            raise InvalidValueError(f"{self} has {count:,} parameters; at most {MAX_PARAMETERS:,} are allowed")
+        return self
 
     @classmethod
     def from_name(cls, name: str) -> "NetworkConfig":
@@ -194,9 +180,8 @@ class NetworkConfig:
 
     def as_dict(self) -> dict[str, Any]:
         """The fields as plain values, for parameter files; without `heads` if there are none, as in older files."""
-        values = asdict(self)
-        heads: tuple[HeadName, ...] = values.pop("heads")
-        return values | ({"heads": list(heads)} if heads else {})
+        values = self.model_dump(mode="json")
+        return values if self.heads else {name: value for name, value in values.items() if name != "heads"}
 
     @classmethod
     def from_dict(cls, values: object) -> "NetworkConfig":
@@ -205,17 +190,20 @@ class NetworkConfig:
         Raises:
             NetworkConfigError: This is no dictionary of these fields.
         """
-        names = [field.name for field in fields(cls)]
-        required = names[: names.index("pre_activation")]
-        given: dict[Any, Any] = dict(cast("dict[Any, Any]", values)) if isinstance(values, dict) else {}
-        if not set(required) <= set(given) <= set(names):
+        given = plain_values(values)
+        if not set(REQUIRED) <= set(given):
             raise NetworkConfigError(
-                f"a network configuration has the fields {', '.join(required)} and may have "
-                f"{', '.join(names[len(required) :])}; this one has {', '.join(map(str, given)) or 'none'}"
+                f"a network configuration has the fields {', '.join(REQUIRED)}; this one has "
+                f"{', '.join(given) or 'none'}"
             )
-        if isinstance(given.get("heads"), list):
-            given["heads"] = tuple(given["heads"])
         return cls(**given)
+
+
+def plain_values(values: object) -> dict[str, Any]:
+    """What a file says of a network, by name; empty if it is no dictionary."""
+    return (
+        {str(name): value for name, value in cast("dict[Any, Any]", values).items()} if isinstance(values, dict) else {}
+    )
 
 
 def _modified(name: str, modifier: str) -> dict[str, Any]:

@@ -14,7 +14,6 @@ import io
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -25,7 +24,7 @@ from torch import Tensor
 
 from fukayomi.files.atomic import replace_file
 from fukayomi.files.inputs import problem_of
-from fukayomi.nn.config import FEATURES2, LABELS, LARGEST, Activation, NetworkConfig, NetworkConfigError
+from fukayomi.nn.config import FEATURES2, HEAD_WIDTH, LABELS, MOST_BLOCKS, Activation, NetworkConfig, NetworkConfigError
 from fukayomi.nn.network import PolicyValueNetwork
 from fukayomi.nn.parameters import ParameterFileError, build_network, parameter_shapes, require_finite
 
@@ -113,7 +112,7 @@ def save_dlshogi(network: PolicyValueNetwork, path: Path | str) -> None:
         ExportError: A parameter is not finite.
     """
     path = Path(path)
-    config = replace(network.config, heads=())
+    config = network.config.changed(heads=())
     require_dlshogi(config)
     names = _numbered_layers(config) if _at_rest(config) in NUMBERED else _numbered_blocks(config)
     state = network.state_dict()
@@ -140,7 +139,7 @@ def require_dlshogi(config: NetworkConfig) -> None:
 
 def _at_rest(config: NetworkConfig) -> NetworkConfig:
     """Without the fields that change no parameter of policy and value without Transformer blocks."""
-    return replace(config, dropout=0.0, head_width=NetworkConfig.head_width, heads=())
+    return config.changed(dropout=0.0, head_width=HEAD_WIDTH, heads=())
 
 
 def chainer_name(name: str) -> str:
@@ -177,8 +176,7 @@ def _recognised(shapes: Shapes, activation: Activation | None) -> tuple[NetworkC
     by_layer = "blocks.0.conv1.weight" not in shapes
     blocks = 0
     while (
-        blocks <= LARGEST["blocks"]
-        and (f"l{2 * blocks + 3}" if by_layer else f"blocks.{blocks}.conv2") + ".weight" in shapes
+        blocks <= MOST_BLOCKS and (f"l{2 * blocks + 3}" if by_layer else f"blocks.{blocks}.conv2") + ".weight" in shapes
     ):
         blocks += 1
     hidden = shapes.get(f"l{2 * blocks + 3}_v.weight" if by_layer else "value_fc1.weight", ())

@@ -9,7 +9,6 @@ activations; with 64 and 64 they are fused into the convolutions (5x64: 1.1 time
 """
 
 from copy import deepcopy
-from dataclasses import replace
 
 import torch
 import torch.nn.functional as F  # noqa: N812 - the usual name
@@ -31,7 +30,7 @@ class FoldedNetwork(nn.Module):
     def __init__(self, network: PolicyValueNetwork) -> None:
         super().__init__()
         network = deepcopy(network).eval()
-        self.config = replace(network.config, heads=())
+        self.config = network.config.changed(heads=())
         self._padding = (-FEATURES1 % CHANNEL_BLOCK, -network.config.features2 % CHANNEL_BLOCK)
         squares, constants = network.stem.folded()
         self.input1 = squares.padded(self._padding[0]).convolution()

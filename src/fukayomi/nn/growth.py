@@ -6,8 +6,6 @@ the gamma of its last BatchNorm has left 0. All of it learns from the first step
 through random weights.
 """
 
-from dataclasses import replace
-
 import torch
 
 from fukayomi.nn.config import NetworkConfig, NetworkConfigError
@@ -61,7 +59,7 @@ def require_growth(small: NetworkConfig, large: NetworkConfig) -> None:
         NetworkConfigError: It cannot; the message says why.
     """
     free = {"heads": (), "dropout": 0.0} | {name: getattr(large, name) for name in _SIZES}
-    if replace(small, **free) != replace(large, **free):
+    if small.changed(**free) != large.changed(**free):
         raise NetworkConfigError("only blocks, channels, value_hidden, dropout and heads may differ")
     for name in _SIZES:
         if getattr(small, name) > getattr(large, name):

@@ -4,7 +4,6 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast, overload
 
@@ -126,7 +125,7 @@ def parameter_shapes(config: AnyConfig) -> dict[str, tuple[int, ...]]:
             return {name: tuple(tensor.shape) for name, tensor in SparseNetwork(config).state_dict().items()}
     kinds = config.block_kinds()
     with torch.device("meta"):
-        small = PolicyValueNetwork(replace(config, blocks=1, large_kernel_interval=0, transformer_blocks=0))
+        small = PolicyValueNetwork(config.changed(blocks=1, large_kernel_interval=0, transformer_blocks=0))
         blocks = {kind: BLOCKS[kind](config).state_dict() for kind in set(kinds)}
     shapes = {
         name: tuple(tensor.shape) for name, tensor in small.state_dict().items() if not name.startswith("blocks.")

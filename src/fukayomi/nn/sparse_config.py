@@ -1,50 +1,48 @@
 """The shape of a sparse network, its names, and what the two families of networks have in common."""
 
 import re
-from dataclasses import asdict, dataclass, fields
-from numbers import Integral
-from typing import Any, ClassVar, cast
+from typing import Annotated, Any, ClassVar, Self, cast
 
-from fukayomi.nn.config import HeadName, NetworkConfig, NetworkConfigError
+from pydantic import Field, model_validator
+
+from fukayomi.errors import InvalidValueError
+from fukayomi.nn.config import HeadName, NetworkConfig, NetworkConfigError, plain_values
+from fukayomi.settings import Settings
 
 FAMILY = "sparse"
-LIMITS = {"policy": (64, 1024), "value": (64, 1024), "shared": (32, 512), "hidden": (8, 256)}
-"""What each width is a multiple of, and its maximum: those of a file (`native/sparse/file.cpp`)."""
+SHARED = 64
+Accumulators = Annotated[int, Field(multiple_of=64, ge=64, le=1024)]
 
 
-@dataclass(frozen=True)
-class SparseConfig:
-    """The shape of a `SparseNetwork`.
+class SparseConfig(Settings):
+    """The shape of a `SparseNetwork`. The limits are those of a file (`native/sparse/file.cpp`).
 
     >>> SparseConfig.from_name("sparse-384x768")
     SparseConfig(policy=384, value=768, shared=64, hidden=32)
+
+    Raises:
+        NetworkConfigError: There can be no such network.
     """
 
-    policy: int = 384
+    ERROR: ClassVar = NetworkConfigError
+
+    policy: Accumulators = 384
     """Accumulators of the policy, a multiple of 64; half as many numbers come out of them."""
-    value: int = 384
+    value: Accumulators = 384
     """Accumulators of the value, a multiple of 64."""
-    shared: int = 64
+    shared: Annotated[int, Field(multiple_of=32, ge=32, le=512)] = SHARED
     """Of the policy's numbers, those that the rows of a move are multiplied with; a multiple of 32."""
-    hidden: int = 32
+    hidden: Annotated[int, Field(multiple_of=8, ge=8, le=256)] = 32
     """Width of the value's two layers, a multiple of 8."""
 
     heads: ClassVar[tuple[HeadName, ...]] = ()
     """It has no further heads."""
 
-    def __post_init__(self) -> None:
-        for name, (multiple, most) in LIMITS.items():
-            number: Any = getattr(self, name)  # of a file, it may be anything
-            if (
-                isinstance(number, bool)
-                or not isinstance(number, Integral)
-                or not multiple <= int(number) <= most
-                or int(number) % multiple
-            ):
-                raise NetworkConfigError(f"{name} must be a multiple of {multiple}, at most {most}, not {number!r}")
-            object.__setattr__(self, name, int(number))
+    @model_validator(mode="after")
+    def _can_be(self) -> Self:
         if self.shared > self.policy // 2:
-            raise NetworkConfigError(f"shared must be at most half of policy, {self.policy // 2}, not {self.shared}")
+            raise InvalidValueError(f"shared must be at most half of policy, {self.policy // 2}, not {self.shared}")
+        return self
 
     @classmethod
     def from_name(cls, name: str) -> "SparseConfig":
@@ -60,11 +58,11 @@ class SparseConfig:
                 "sparse-384x384"
             )
         policy, value = int(shape[1]), int(shape[2])
-        return cls(policy, value, shared=min(cls.shared, policy // 2 // 32 * 32 or 32))
+        return cls(policy=policy, value=value, shared=min(SHARED, policy // 2 // 32 * 32 or 32))
 
     def as_dict(self) -> dict[str, Any]:
         """The fields and the family as plain values, for files."""
-        return {"family": FAMILY, **asdict(self)}
+        return {"family": FAMILY, **self.model_dump()}
 
     @classmethod
     def from_dict(cls, values: object) -> "SparseConfig":
@@ -73,11 +71,10 @@ class SparseConfig:
         Raises:
             NetworkConfigError: This is no dictionary of these fields.
         """
-        given: dict[Any, Any] = dict(cast("dict[Any, Any]", values)) if isinstance(values, dict) else {}
-        names = {field.name for field in fields(cls)}
-        if given.pop("family", None) != FAMILY or set(given) != names:
+        given = plain_values(values)
+        if given.pop("family", None) != FAMILY or not set(cls.model_fields) <= set(given):
             raise NetworkConfigError(
-                f"the configuration of a sparse network has the fields family, {', '.join(sorted(names))}"
+                f"the configuration of a sparse network has the fields family, {', '.join(cls.model_fields)}"
             )
         return cls(**given)
 

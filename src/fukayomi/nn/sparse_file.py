@@ -46,7 +46,7 @@ def save_sparse(network: SparseNetwork, path: Path | str, positions: SparsePosit
     """
     require_finite(network.state_dict())
     config = network.config
-    widths = SparseWidths(config.policy, config.value, config.shared, config.hidden)
+    widths = SparseWidths(**dict(config))
     kept = sparse_kept_rows()
     table = _rows(network.table())[kept]
     counts = np.ones(SPARSE_ROWS) if positions is None else np.bincount(positions.rows, minlength=SPARSE_ROWS) + 0.01
@@ -91,11 +91,12 @@ def load_sparse(path: Path | str) -> SparseNetwork:
         SparseFileError: The file is missing, damaged, or something else.
     """
     file = read_sparse_file(path)
-    arrays, widths = file.arrays(), file.widths
-    network = SparseNetwork(SparseConfig(widths.policy, widths.value, widths.shared, widths.hidden))
+    arrays = file.arrays()
+    config = SparseConfig(**{name: getattr(file.widths, name) for name in SparseConfig.model_fields})
+    network = SparseNetwork(config)
     scales = arrays["scales"]
     kept = sparse_kept_rows()
-    table = np.zeros((SPARSE_ROWS, widths.policy + widths.value), np.float32)
+    table = np.zeros((SPARSE_ROWS, config.policy + config.value), np.float32)
     table[kept] = arrays["table"] / arrays["tops"].astype(np.float32)
     value_rows = np.zeros((1, SPARSE_ROWS, BLOCK), np.float32)
     value_rows[0, kept, 0] = arrays["value_rows"] * scales[2]

@@ -28,15 +28,14 @@ if TYPE_CHECKING:
     )
     from fukayomi.selfplay.generator import SelfplayResult, generate
     from fukayomi.selfplay.journal import GameSummary
-    from fukayomi.selfplay.leaf_folder import LeafError
     from fukayomi.selfplay.league import League, LeagueEngine, LeagueError, LeagueNetwork, LeagueSettings
-    from fukayomi.selfplay.leaves import LeafSettings, Leaves, collect_leaves
+    from fukayomi.selfplay.leaves import Leaves, collect_leaves
     from fukayomi.selfplay.listener import SelfplayListener, SelfplayProgress, SelfplayRun
     from fukayomi.selfplay.matches import play_networks
     from fukayomi.selfplay.openings import Openings, OpeningSet
     from fukayomi.selfplay.opponents import Opponents
     from fukayomi.selfplay.reports import JsonLines, LogLines, TensorBoard
-    from fukayomi.selfplay.settings import SelfplaySettings
+    from fukayomi.selfplay.settings import LeafError, LeafSettings, SelfplaySettings
 
 __all__ = [
     "Chunk",
@@ -83,13 +82,12 @@ __getattr__, __dir__ = lazy(
         ".generator": ("SelfplayResult", "generate"),
         ".journal": ("GameSummary",),
         ".league": ("League", "LeagueEngine", "LeagueError", "LeagueNetwork", "LeagueSettings"),
-        ".leaf_folder": ("LeafError",),
-        ".leaves": ("LeafSettings", "Leaves", "collect_leaves"),
+        ".leaves": ("Leaves", "collect_leaves"),
         ".listener": ("SelfplayListener", "SelfplayProgress", "SelfplayRun"),
         ".matches": ("play_networks",),
         ".openings": ("OpeningSet", "Openings"),
         ".opponents": ("Opponents",),
         ".reports": ("JsonLines", "LogLines", "TensorBoard"),
-        ".settings": ("SelfplaySettings",),
+        ".settings": ("LeafError", "LeafSettings", "SelfplaySettings"),
     },
 )  # fmt: skip

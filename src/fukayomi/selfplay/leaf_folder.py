@@ -16,18 +16,12 @@ from typing import Any, Self, cast
 
 from fukayomi._native import KeySet
 from fukayomi.data.formats.rows import DataFileError
-from fukayomi.errors import InvalidValueError
 from fukayomi.files.atomic import replace_file
 from fukayomi.files.lock import FolderLock
+from fukayomi.selfplay.settings import LeafError
 
 DESCRIPTION = ".leaves.json"
 _PART = re.compile(r"leaves-([0-9]{8,})-([0-9]{8,})\.hcpe3")
-
-
-class LeafError(InvalidValueError):
-    """Leaves cannot be made: bad settings, or a folder of another run. The message says what to do."""
-
-    __module__ = "fukayomi.selfplay"
 
 
 class LeafFolder:

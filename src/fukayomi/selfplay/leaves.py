@@ -10,7 +10,7 @@ not depend on threads, batches or kills.
 
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fukayomi import _native
-from fukayomi._native import FinishedGame, KeySet, SelfplayParams, SelfplayPool
+from fukayomi._native import FinishedGame, KeySet, SelfplayPool
 from fukayomi.data.records.skipped import Skipped
 from fukayomi.engine.evaluation import evaluate_packed
 from fukayomi.engine.network import Network
@@ -28,9 +28,10 @@ from fukayomi.learning.labelling.inputs import open_positions, read_batches
 from fukayomi.learning.labelling.settings import Plies
 from fukayomi.learning.reanalysis.targets import labels_of_evaluation
 from fukayomi.listener import SILENT, Listener
-from fukayomi.selfplay.leaf_folder import LeafError, LeafFolder
+from fukayomi.selfplay.leaf_folder import LeafFolder
 from fukayomi.selfplay.openings import Openings, OpeningSet, find_mates
 from fukayomi.selfplay.pool_threads import BATCHES_A_SLOT, PoolThreads, slots_of
+from fukayomi.selfplay.settings import LEAVES_AT_ONCE, LeafError, LeafSettings
 
 READING, LEAVES = "reading", "leaves"
 PART_POSITIONS = 250_000
@@ -39,11 +40,6 @@ BYTES_A_LEAF = 100
 """Bytes that a leaf takes in a file, on average; there are some 90."""
 LEAST_SHARE = 1 / 512
 """Moves with a smaller share of the policy are left out, as in `Search.labelled_leaves`."""
-LEAVES_AT_ONCE = 4
-"""Leaves that a game gives to a batch. With more, games are played one after the other rather than side by side, and so
-fewer are lost when the run is stopped; with one, a search is a little better."""
-DECIDED = 0.99
-"""A game ends where |2 p - 1| of the best move is above this."""
 MOST_STARTS = 1_000_000
 """Positions that games begin at; of more, so many are drawn."""
 FUTILE_GAMES = 200
@@ -53,56 +49,6 @@ _MOST_CACHE_MB = 16  # of a game; for long searches it would take gigabytes
 _GAMES_AHEAD = 4
 """So many times the games that are played at once may be over before an earlier one is: these are lost at the end."""
 _WAIT_S = 0.25
-
-
-@dataclass(frozen=True, slots=True)
-class LeafSettings:
-    """How games are played on.
-
-    Raises:
-        LeafError: A number is out of range.
-    """
-
-    nodes: int = 200
-    """Nodes of each search."""
-    plies: int = 32
-    """Moves of a game at most; it ends earlier where it is over, or decided."""
-    temperature: float = 1.0
-    """A move is drawn in proportion to visits^(1 / temperature); at least 0.1 counts."""
-    searched: int = 0
-    """Record positions of the trees with at least so many visits, 2 to `nodes`, as the search found them; 0: record
-    those that the network evaluates."""
-
-    def __post_init__(self) -> None:
-        for name, most in (("nodes", 1_000_000), ("plies", 512), ("temperature", 1000)):
-            value = getattr(self, name)
-            least = 0 if name == "temperature" else 1
-            if not least <= value <= most:
-                raise LeafError(f"{name} is {value}; it must be from {least} to {most:,}")
-        if self.searched and not 2 <= self.searched <= self.nodes:
-            raise LeafError(f"searched is {self.searched}; it must be from 2 to the nodes of a search, {self.nodes:,}")
-
-    def params(self, seed: int) -> SelfplayParams:
-        """What the native core needs for games with this seed."""
-        params = SelfplayParams()
-        params.playouts, params.early_stop, params.extension, params.reuse = self.nodes, False, 0.0, True
-        params.leaves = LEAVES_AT_ONCE
-        params.random, params.random_temperature, params.random_temperature_drop = 512, self.temperature, 0.0
-        params.random_cutoff, params.random_cutoff_drop = 1.0, 0.0
-        params.max_move, params.plies = 512, self.plies
-        params.threshold, params.play_out = DECIDED, 0.0
-        params.keep_leaves, params.keep_nodes, params.seed = not self.searched, self.searched, seed
-        return params
-
-    @property
-    def most_leaves(self) -> int:
-        """Positions of a game at most."""
-        return self.plies * (self.nodes + 1)
-
-    @property
-    def usual_leaves(self) -> int:
-        """About as many as a game has that is not over early."""
-        return max(1, self.most_leaves // max(1, self.searched))
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +145,7 @@ def collect_leaves(
             "teacher": None if teacher is None else teacher.identity,
             "seed": seed,
             "starts": openings.settings,
-            **asdict(settings),
+            **settings.model_dump(),
         }
         if not settings.searched:
             del description["searched"]  # folders from before have none

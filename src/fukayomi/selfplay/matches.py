@@ -2,7 +2,6 @@
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fukayomi._native import FinishedGame as PoolGame
-from fukayomi._native import GameReason, SearchParams, SelfplayParams, SelfplayPlayer, SelfplayPool, decode_hcpe3
+from fukayomi._native import GameReason, SelfplayPlayer, SelfplayPool, decode_hcpe3
 from fukayomi.arena import MatchResult, MovePlayer, play_match
 from fukayomi.arena.game.choices import Tournament
 from fukayomi.arena.game.referee import PlayedGame
@@ -20,16 +19,14 @@ from fukayomi.arena.match.workers import FinishedGame, GameQueue, WorkerReport
 from fukayomi.arena.statistics.sprt import SprtSettings
 from fukayomi.engine.network import Network
 from fukayomi.engine.settings import UsiSettings
-from fukayomi.errors import InvalidValueError
 from fukayomi.listener import SILENT, Listener
 from fukayomi.selfplay.pool_threads import PoolThreads, games_at_once, slots_of
+from fukayomi.selfplay.settings import PoolSettings
 from fukayomi.shogi import BLACK, Move, Position
 from fukayomi.shogi.record import Record, RecordedMove, Result, Termination, now, winner_is
 from fukayomi.usi.client import SearchAnswer
 from fukayomi.usi.text import Go
 
-MOST_PLIES = 512
-"""The longest games that a pool plays."""
 WAIT_S = 0.1
 """How late an interrupt may be noticed."""
 
@@ -39,31 +36,6 @@ _TERMINATIONS = {
     GameReason.DECLARATION: Termination.DECLARATION,
     GameReason.MAX_PLIES: Termination.MAX_PLIES,
 }
-
-
-@dataclass(frozen=True)
-class PoolSettings:
-    """How networks play each other in a pool: each move is the best of a search of its own, without chance."""
-
-    playouts: int
-    """Visits of the root's moves, for each move of a game; fewer where the best cannot be overtaken any more."""
-    max_plies: int = 256
-    """A game is a draw after this many plies, 1 to 512."""
-    parallel: int = 0
-    """Games at once at most; 0: enough to fill the batches."""
-    reproducible: bool = False
-    """Run full batches, whatever is in them: for networks whose answers depend on the size of a batch."""
-    search: SearchParams = field(default_factory=lambda: UsiSettings().search_params())
-    """Parameters of the trees; by default the engine's."""
-
-    def params(self) -> SelfplayParams:
-        """What the pool needs."""
-        params = SelfplayParams()
-        params.playouts, params.max_move = self.playouts, self.max_plies
-        params.early_stop, params.extension, params.reuse = True, 0.0, False
-        params.random, params.mate_depth = 0, 0
-        params.threshold = 1.0  # a network that is too sure of itself must not end a game
-        return params
 
 
 def play_networks(
@@ -109,9 +81,7 @@ def play_networks(
         EvaluatorError: A network failed.
         OSError: A file cannot be read or written, or another process plays this match.
     """
-    if not 1 <= max_plies <= MOST_PLIES:
-        raise InvalidValueError(f"max_plies is {max_plies}; it must be from 1 to {MOST_PLIES}")
-    settings = PoolSettings(playouts, max_plies, parallel, reproducible)
+    settings = PoolSettings(playouts=playouts, max_plies=max_plies, parallel=parallel, reproducible=reproducible)
     return play_match(
         {name: _NetworkPlayer(network) for name, network in networks.items()},
         games=games,
@@ -185,7 +155,7 @@ class PoolWorkers:
     def _work(self, games: GameQueue, report: Callable[[WorkerReport], None]) -> None:
         shares = slots_of(self._networks[0])
         try:
-            pool = SelfplayPool(self._settings.params(), self._settings.search, self._parallel, shares=shares)
+            pool = SelfplayPool(self._settings.params(), UsiSettings().search_params(), self._parallel, shares=shares)
             threads = PoolThreads(pool, self._networks, reproducible=self._settings.reproducible)
             threads.start()
             try:

@@ -1,8 +1,8 @@
 """How games against itself are played: the settings of `fukayomi selfplay`, with dlshogi's names and defaults."""
 
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, ClassVar, Literal, Self, TypeVar
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 
 from fukayomi._native import DeclarationRule, SearchParams, SelfplayParams
 from fukayomi.errors import InvalidValueError
@@ -14,6 +14,13 @@ RuleName = Literal["puct", "gumbel"]
 Share = Annotated[float, Field(ge=0, le=1)]
 ParamsT = TypeVar("ParamsT", SelfplayParams, SearchParams)
 LEAST_TEMPERATURE = 0.01
+MOST_PLIES = 512
+"""The longest games that a pool plays."""
+LEAVES_AT_ONCE = 4
+"""Leaves that a game gives to a batch. With more, games are played one after the other rather than side by side, and so
+fewer are lost when the run is stopped; with one, a search is a little better."""
+DECIDED = 0.99
+"""A game ends where |2 p - 1| of the best move is above this."""
 
 
 def _none_or_usable(temperature: float) -> float:
@@ -202,3 +209,81 @@ class SelfplaySettings(Settings):
                 value = getattr(self, name)
                 setattr(params, name, kind[value.upper()] if isinstance(value, str) else value)
         return params
+
+
+class PoolSettings(Settings):
+    """How networks play each other in a pool: each move is the best of a search of its own, without chance."""
+
+    playouts: Annotated[int, Field(ge=1)] = 100
+    """Visits of the root's moves for each move; fewer where the best cannot be overtaken any more."""
+    max_plies: Annotated[int, Field(ge=1, le=MOST_PLIES)] = 256
+    """A game is a draw after this many plies, the opening included; at most 512."""
+    parallel: Annotated[int, Field(ge=0)] = 0
+    """Games at once at most; 0: enough to fill the batches."""
+    reproducible: bool = False
+    """Run full batches, whatever is in them: for networks whose answers depend on the size of a batch."""
+
+    def params(self) -> SelfplayParams:
+        """What the pool needs."""
+        params = SelfplayParams()
+        params.playouts, params.max_move = self.playouts, self.max_plies
+        params.early_stop, params.extension, params.reuse = True, 0.0, False
+        params.random, params.mate_depth = 0, 0
+        params.threshold = 1.0  # a network that is too sure of itself must not end a game
+        return params
+
+
+class LeafError(InvalidValueError):
+    """Leaves cannot be made: bad settings, or a folder of another run. The message says what to do."""
+
+    __module__ = "fukayomi.selfplay"
+
+
+class LeafSettings(Settings):
+    """How games are played on, from which `collect_leaves` takes positions.
+
+    Raises:
+        LeafError: A number is out of range.
+    """
+
+    ERROR: ClassVar = LeafError
+
+    nodes: Annotated[int, Field(ge=1, le=1_000_000)] = 200
+    """Nodes of the search of each move."""
+    plies: Annotated[int, Field(ge=1, le=512)] = 32
+    """Moves of a game at most; it ends earlier where it is over, or decided."""
+    temperature: Annotated[float, Field(ge=0, le=1000)] = 1.0
+    """A move is drawn in proportion to visits^(1 / temperature); at least 0.1 counts."""
+    searched: Annotated[int, Field(ge=0)] = 0
+    """Write positions of the search trees with at least this many visits, 2 to `nodes`, with the search's policy
+    (visits) and value; 0: all that the network evaluates, with the network's."""
+
+    @model_validator(mode="after")
+    def _is_searched(self) -> Self:
+        if self.searched and not 2 <= self.searched <= self.nodes:
+            raise InvalidValueError(
+                f"searched must be from 2 to the nodes of a search, {self.nodes:,}, not {self.searched}"
+            )
+        return self
+
+    def params(self, seed: int) -> SelfplayParams:
+        """What the native core needs for games with this seed."""
+        params = SelfplayParams()
+        params.playouts, params.early_stop, params.extension, params.reuse = self.nodes, False, 0.0, True
+        params.leaves = LEAVES_AT_ONCE
+        params.random, params.random_temperature, params.random_temperature_drop = 512, self.temperature, 0.0
+        params.random_cutoff, params.random_cutoff_drop = 1.0, 0.0
+        params.max_move, params.plies = 512, self.plies
+        params.threshold, params.play_out = DECIDED, 0.0
+        params.keep_leaves, params.keep_nodes, params.seed = not self.searched, self.searched, seed
+        return params
+
+    @property
+    def most_leaves(self) -> int:
+        """Positions of a game at most."""
+        return self.plies * (self.nodes + 1)
+
+    @property
+    def usual_leaves(self) -> int:
+        """About as many as a game has that is not over early."""
+        return max(1, self.most_leaves // max(1, self.searched))

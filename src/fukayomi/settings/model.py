@@ -16,7 +16,8 @@ class SettingsError(InvalidValueError):
 
 
 class Settings(BaseModel):
-    """A table of settings: frozen, without unknown keys, and strict: a number is neither text nor a truth value.
+    """A table of settings: frozen, without unknown keys, and strict: a number is neither text nor a truth value,
+    and 64.0 is no integer.
 
     >>> class Search(Settings):
     ...     nodes: int = 800
@@ -65,6 +66,8 @@ class Settings(BaseModel):
             raise PydanticCustomError("truth", "Input should be true or false")
         if isinstance(value, str | bool) and isinstance(found, int | float) and not isinstance(found, bool):
             raise PydanticCustomError("number", "Input should be a number")
+        if isinstance(value, float) and isinstance(found, int):
+            raise PydanticCustomError("integer", "Input should be a whole number, without a decimal point")
         return found
 
 

@@ -114,30 +114,6 @@ def board_svg(
     )
 
 
-def board_frame() -> str:
-    """An empty board without hands as an `<svg>` element, for a page whose script places the pieces.
-
-    The script fills the groups `under` (marked squares), `pieces` and `over` (arrows), where the upper left corner of
-    the board is the origin. `data-cell` is the size of a square. One of the two groups `numbers` is for White at the
-    bottom.
-    """
-    board, flipped = _Board(flip=False), _Board(flip=True)
-    layer = f'<g class="{{}}" transform="translate({_LEFT},{_TOP})"></g>'
-    body = [
-        *board.marked_squares(None, ()),
-        layer.format("under"),
-        *board.grid(),
-        f'<g class="numbers">{"".join(board.numbers())}</g>',
-        f'<g class="numbers flipped">{"".join(flipped.numbers())}</g>',
-        layer.format("pieces"),
-        layer.format("over"),
-    ]
-    return (
-        f'<svg class="board" id="board" viewBox="{_LEFT - 2} 0 {9 * CELL_W + 20} {_TOP + 9 * CELL_H + 2}" role="img" '
-        f'data-cell="{CELL_W} {CELL_H}">{"".join(body)}</svg>'
-    )
-
-
 def piece_symbols() -> str:
     """The shapes of all pieces as an invisible `<svg>` element, for an HTML page that draws them with `<use>`."""
     return f'<svg class="symbols" width="0" height="0" aria-hidden="true">{"".join(_symbols().values())}</svg>'

@@ -14,10 +14,10 @@ Fields that are not made by the functions below are not options.
 import dataclasses
 import difflib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar, cast
+from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 from fukayomi.errors import InvalidValueError
 from fukayomi.usi.text import SetOption, UsiTextError, shorten
@@ -234,6 +234,38 @@ def _field(
     return dataclasses.field(default=default, metadata={"option": option, **(more or {})})
 
 
+def numbered(last: int, first: Any) -> Any:
+    """A field for the options ``NAME2`` to ``NAMElast``: their values in a tuple.
+
+    Args:
+        last: The last number.
+        first: A field that is the option ``NAME``.
+    """
+    option: Option = first.metadata["option"]
+    options = tuple(dataclasses.replace(option, name=f"{option.name}{number}") for number in range(2, last + 1))
+    return dataclasses.field(default=(first.default,) * len(options), metadata={"options": options})
+
+
+Place = tuple[str, int | None]
+"""Where the value of an option is: the field, and the index in its value if that is a tuple."""
+
+
+def declared_options(settings: "DataclassInstance") -> Iterator[tuple[Place, Option]]:
+    """The options of a dataclass, in the order of its fields, and where their values are."""
+    for field in dataclasses.fields(settings):
+        if "option" in field.metadata:
+            yield (field.name, None), field.metadata["option"]
+        for index, option in enumerate(field.metadata.get("options", ())):
+            yield (field.name, index), option
+
+
+def value_of(settings: "DataclassInstance", place: Place) -> bool | int | str:
+    """The value of an option."""
+    field, index = place
+    value = getattr(settings, field)
+    return value if index is None else value[index]
+
+
 class DataclassInstance(Protocol):
     """Any dataclass."""
 
@@ -268,15 +300,12 @@ class Options(Generic[S]):
         self.settings = defaults
         self._defaults = defaults
         self._ignored = frozenset(name.lower() for name in ignored)
-        self._declared: dict[str, Option] = {}  # by field name, as the values
-        self._fields: dict[str, str] = {}  # by name or alias in lower case
-        self._suggested: dict[str, Any] = {}
-        self._given: dict[str, Any] = {}
-        for field in dataclasses.fields(defaults):
-            option = cast("Option | None", field.metadata.get("option"))
-            if option is not None:
-                self._declared[field.name] = option
-                self._fields.update((name.lower(), field.name) for name in (option.name, *option.aliases))
+        self._declared = dict(declared_options(defaults))
+        self._fields: dict[str, Place] = {}  # by name or alias in lower case
+        self._suggested: dict[Place, Any] = {}
+        self._given: dict[Place, Any] = {}
+        for place, option in self._declared.items():
+            self._fields.update((name.lower(), place) for name in (option.name, *option.aliases))
 
     @property
     def declared(self) -> tuple[Option, ...]:
@@ -321,9 +350,15 @@ class Options(Generic[S]):
         return name.lower() in self._ignored and name.lower() not in self._fields
 
     def _refresh(self) -> None:
-        self.settings = dataclasses.replace(self._defaults, **(self._suggested | self._given))
+        values: dict[str, Any] = {}
+        for (field, index), value in (self._suggested | self._given).items():
+            if index is not None:
+                others = values.get(field, getattr(self._defaults, field))
+                value = (*others[:index], value, *others[index + 1 :])
+            values[field] = value
+        self.settings = dataclasses.replace(self._defaults, **values)
 
-    def _value(self, name: str, text: str | None) -> tuple[str, bool | int | str]:
+    def _value(self, name: str, text: str | None) -> tuple[Place, bool | int | str]:
         field = self._fields.get(name.lower())
         if field is None:
             names = (name for option in self._declared.values() for name in (option.name, *option.aliases))

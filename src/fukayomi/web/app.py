@@ -22,9 +22,11 @@ from fukayomi.web.state import State
 from fukayomi.web.static_files import StaticFiles
 
 STATIC = Path(__file__).parent / "static"
+SHARED = Path(__file__).parents[1] / "engine" / "report" / "web" / "shared"
+"""What pages in one file have, too. It is served as if it were in `STATIC`."""
 PIECES = Path(__file__).parents[1] / "shogi" / "pieces.svg"
 STYLES = (
-    *(f"style/{name}.css" for name in ("base", "board", "analyse", "report", "play", "worth")),
+    *(f"style/{name}.css" for name in ("base", "drawing", "board", "analyse", "report", "play", "worth")),
     "vendor/uplot.css",
     "style/runs.css",
 )
@@ -65,7 +67,7 @@ def create_app(settings: WebSettings) -> Starlette:
         finally:
             state.close()
 
-    static = StaticFiles(STATIC, {"pieces.svg": PIECES}, joined={"styles.css": STYLES})
+    static = StaticFiles((STATIC, SHARED), {"pieces.svg": PIECES}, joined={"styles.css": STYLES})
     served = [route for routes in ROUTES for route in routes(state)]
     app = Starlette(
         routes=[

@@ -1,11 +1,14 @@
 """What the page is started with."""
 
 import secrets
-from dataclasses import dataclass, field
 from ipaddress import ip_address
 from pathlib import Path
+from typing import Annotated, Self
+
+from pydantic import Field, model_validator
 
 from fukayomi.errors import InvalidValueError
+from fukayomi.settings import Settings
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 """Names of this computer, by which the page may always be asked for."""
@@ -16,8 +19,7 @@ def new_token() -> str:
     return secrets.token_urlsafe(32)
 
 
-@dataclass(frozen=True, slots=True)
-class WebSettings:
+class WebSettings(Settings):
     """What the page shows, what searches for it, and who may see it.
 
     Raises:
@@ -30,24 +32,26 @@ class WebSettings:
     """Network; None: the embedded one."""
     options: tuple[tuple[str, str], ...] = ()
     """USI options of the engine and their values."""
-    memory_mb: int | None = None
-    """Memory of the tree of the live analysis in MiB; None: that of the options."""
+    memory_mb: Annotated[int | None, Field(ge=16, le=65_536)] = None
+    """Memory of the search tree of the live analysis, MiB; None: that of the options."""
     evaluator: str = ""
     """Name of an evaluator without network, for tests: ``<hash>`` or ``<uniform>``."""
     host: str = "127.0.0.1"
-    """Address to listen on."""
-    port: int = 0
-    """Port to listen on; 0: any free one."""
+    """Address to listen on. 0.0.0.0 lets other computers in."""
+    port: Annotated[int, Field(ge=0, le=65_535)] = 0
+    """Port to listen on; 0: any free port."""
     allowed_hosts: tuple[str, ...] = ()
-    """Names besides those of this computer by which the page may be asked for."""
-    token: str | None = field(default_factory=new_token, repr=False)
+    """Another name, besides those of this computer, by which the page may be opened. Repeatable."""
+    token: str | None = Field(default_factory=new_token, repr=False)
     """What the address must hold when it is first opened; None: everybody on this computer may see the page."""
 
-    def __post_init__(self) -> None:
+    @model_validator(mode="after")
+    def _is_safe(self) -> Self:
         if self.token is None and not self.is_local:
             raise InvalidValueError(f"without a token the page is for this computer alone, not for {self.host}")
         if self.token == "":
             raise InvalidValueError("the token is empty")
+        return self
 
     @property
     def is_local(self) -> bool:

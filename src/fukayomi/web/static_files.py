@@ -25,16 +25,21 @@ class _File:
 
 
 class StaticFiles:
-    """Answers requests for files below a folder.
+    """Answers requests for files below some folders.
 
     Args:
-        folder: The folder, which is read once.
+        folders: The folders, which are read once.
         more: Further files by name, such as those of other packages.
-        joined: Files by name that are several of the folder's, one after the other.
+        joined: Files by name that are several of the folders', one after the other.
     """
 
-    def __init__(self, folder: Path, more: Mapping[str, Path], joined: Mapping[str, Sequence[str]]) -> None:
-        found = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
+    def __init__(self, folders: Sequence[Path], more: Mapping[str, Path], joined: Mapping[str, Sequence[str]]) -> None:
+        found = {
+            path.relative_to(folder).as_posix(): path
+            for folder in folders
+            for path in folder.rglob("*")
+            if path.is_file()
+        }
         contents = {name: path.read_bytes() for name, path in (found | dict(more)).items()}
         contents |= {name: b"\n".join(contents[part] for part in parts) for name, parts in joined.items()}
         self._files = {name: _file(name, content) for name, content in contents.items()}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fukayomi.arena.calibration.clock_range import ClockRange, ClockRangeError
+from fukayomi.arena.calibration.settings import ClockRange, ClockRangeError
 from fukayomi.arena.game.time_control import TimeControl
 
 

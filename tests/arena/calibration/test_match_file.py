@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from fukayomi.arena.calibration.calibration import Calibration, CalibrationSettings
-from fukayomi.arena.calibration.clock_range import ClockRange
+from fukayomi.arena.calibration.calibration import Calibration
 from fukayomi.arena.calibration.match_file import MATCH_FILE, write_match_file
+from fukayomi.arena.calibration.settings import CalibrationSettings, ClockRange
 from fukayomi.arena.game.time_control import TimeControl
 from fukayomi.arena.match.configuration import build_settings
 from fukayomi.arena.match.settings import MatchSettings
@@ -32,7 +32,7 @@ def test_odd_names_and_options_read_back_equal(tmp_path: Path, text: str) -> Non
             "rules": {"max_plies": 100, "resign": {"score_cp": 2000, "both_sides": False}},
         }
     )
-    settings = CalibrationSettings(match, "other", RANGE)
+    settings = CalibrationSettings(match=match, vary="other", clocks=RANGE)
     found = Calibration(settings, tmp_path, levels=LEVELS, played=40)
     odds = found.odds()
     path = write_match_file(found, odds)

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import match_samples
 
-from fukayomi.arena.calibration.calibration import Calibration, CalibrationSettings, Verdict
-from fukayomi.arena.calibration.clock_range import ClockRange
+from fukayomi.arena.calibration.calibration import Calibration, Verdict
+from fukayomi.arena.calibration.settings import CalibrationSettings, ClockRange
 from fukayomi.arena.game.time_control import TimeControl
 from fukayomi.arena.statistics.odds import Level, Odds
 
@@ -16,7 +16,9 @@ def odds(estimate: float | None, low: float | None, high: float | None, *, is_ou
 
 def calibration(*levels: Level) -> Calibration:
     clocks = ClockRange(TimeControl.from_text("nodes=100"), TimeControl.from_text("nodes=10000"))
-    settings = CalibrationSettings(match_samples.settings_of("new", "base", games=100), "base", clocks)
+    settings = CalibrationSettings(
+        match=match_samples.settings_of("new", "base", games=100), vary="base", clocks=clocks
+    )
     return Calibration(settings, Path("odds"), list(levels))
 
 

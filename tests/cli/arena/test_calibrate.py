@@ -228,7 +228,7 @@ WHOLE = [*engines("even=9"), *RANGE, "--games", "4", "--clock", "nodes=1", "--va
         ([*WHOLE, "--from", "100"], 1, "time control '100'"),
         ([*WHOLE, "--from", "movetime=1s"], 1, "clocks of different kinds"),
         ([*WHOLE, "--to", "nodes=100"], 1, "must be the smaller one"),
-        ([*WHOLE, "--precision", "0.5"], 1, "precision is a factor above 1"),
+        ([*WHOLE, "--precision", "0.5"], 2, "--precision: Input should be greater than 1, not 0.5"),
         (["--games", "4", *WHOLE[:-2], "--vary", "base", "--engine", "x"], 1, "does not have the form NAME=COMMAND"),
         (WHOLE[:-2], 2, "--vary"),
     ],

@@ -349,12 +349,12 @@ WHOLE = [*TWO, *GAMES]
         (["--games", "2", "--clock", "nodes=1"], "a match needs two engines or more"),
         ([*TWO, "--clock", "nodes=1"], "games is missing"),
         ([*TWO, "--games", "2"], "clock is missing"),
-        ([*WHOLE, "--clock", "soon"], "clock: time control 'soon'"),
-        ([*WHOLE, "--games", "0"], "games: "),
-        ([*WHOLE, "--games", str(10**20)], "games: Input should be less than or equal to 1000000"),
-        ([*WHOLE, "--margin", str(10**20)], "rules.margin_ms: Input should be less than or equal to 2147483647"),
-        ([*WHOLE, "--concurrency", str(10**20)], "concurrency: Input should be less than or equal to"),
-        ([*WHOLE, "--opening-start", str(10**20)], "opening_start: Input should be less than or equal to"),
+        ([*WHOLE, "--clock", "soon"], "--clock: time control 'soon'"),
+        ([*WHOLE, "--games", "0"], "--games: "),
+        ([*WHOLE, "--games", str(10**20)], "--games: Input should be less than or equal to 1000000"),
+        ([*WHOLE, "--margin", str(10**20)], "--margin: Input should be less than or equal to 2147483647"),
+        ([*WHOLE, "--concurrency", str(10**20)], "--concurrency: Input should be less than or equal to"),
+        ([*WHOLE, "--opening-start", str(10**20)], "--opening-start: Input should be less than or equal to"),
         (["--engine", "a"], "--engine 'a' does not have the form NAME=COMMAND"),
         (["--engine", "a='x"], "is not a command: No closing quotation"),
         ([*engine("a"), *GAMES, "--engine", "b="], "engine.b: the command is missing"),
@@ -387,7 +387,7 @@ WHOLE = [*TWO, *GAMES]
 )  # fmt: skip
 def test_what_is_wrong_is_said_before_any_game(tmp_path: Path, arguments: list[str], said: str) -> None:
     code, printed, complaint = run(*arguments, "--out", tmp_path / "out")
-    assert code == 1
+    assert code == (2 if re.match(r"--[a-z-]+: (Input|time|$)", said) else 1)
     assert printed == ""
     assert said in complaint
     assert complaint.count("\n") == 1

@@ -59,7 +59,7 @@ def test_openings_may_be_cut(network: Path, tmp_path: Path) -> None:
         (["embedded"], "a match needs two networks or more"),
         (["embedded", "embedded"], "embedded is given twice"),
         (["embedded", "none.onnx"], "none.onnx"),
-        (["embedded", "OTHER", "--max-plies", 600], "max_plies is 600; it must be from 1 to 512"),
+        (["embedded", "OTHER", "--max-plies", 600], "--max-plies: Input should be less than or equal to 512, not 600"),
         (["embedded", "OTHER", "--sprt", "elo9=1"], "elo9"),
         (["embedded", "OTHER", "--openings", "none.sfen"], "none.sfen"),
     ],

@@ -9,8 +9,9 @@ import typer
 from pydantic import Field
 from typer.testing import CliRunner
 
+from fukayomi.cli.common.errors import user_errors
 from fukayomi.cli.common.options import given_options, options_of, spread_options
-from fukayomi.settings import Settings
+from fukayomi.settings import Settings, build
 
 
 @dataclass(frozen=True)
@@ -92,3 +93,33 @@ def test_options_come_from_settings() -> None:
     assert "Time of each search, ms. [default: (no limit)]" in told
     assert "--quiet" in told
     assert "--no-quiet" in told
+
+
+class Steps(Settings):
+    depths: Depths = Depths()
+    """How deep."""
+
+
+@pytest.mark.parametrize(
+    ("words", "file", "said"),
+    [
+        (["--depth", "0"], {}, "error: --depth: Input should be greater than or equal to 1, not 0\n"),
+        (["--time", "-1"], {"quiet": 1}, "error: --time: Input should be greater than or equal to 0, not -1\n"),
+        ([], {"depth": 0}, "error: depths.depth: Input should be greater than or equal to 1, not 0\n"),
+        (["--depth", "5"], {"fast_ms": -1}, "error: depths.fast_ms: Input should be greater than or equal to 0, not"),
+    ],
+)
+def test_an_error_names_the_option_as_typed_and_the_key_of_a_file(
+    words: list[str], file: dict[str, object], said: str
+) -> None:
+    app = typer.Typer()
+
+    @app.command()
+    @spread_options
+    def think(depths: DepthOptions) -> None:
+        with user_errors():
+            build(Steps, {"depths": file}, {"depths": given_options(depths, "out")})
+
+    run = CliRunner().invoke(app, words)
+    assert (run.exit_code, run.stdout) == (2 if said.startswith("error: --") else 1, "")
+    assert said in run.stderr

@@ -8,9 +8,8 @@ from pathlib import Path
 import numpy as np
 from ray_cluster import ENVIRONMENT, START_S, Cluster, cluster, needs_ray
 
-from fukayomi.data.dedup.modes import Mode
 from fukayomi.data.dedup.run import run_dedup
-from fukayomi.data.dedup.settings import DedupSettings
+from fukayomi.data.dedup.settings import DedupSettings, Mode
 from fukayomi.data.formats.hcpe import HCPE
 
 __all__ = ["cluster"]  # the fixture
@@ -18,8 +17,8 @@ __all__ = ["cluster"]  # the fixture
 # Several buckets of few rows.
 PROGRAM = """
 import sys
-from fukayomi.data.dedup import run, settings
-settings.BUCKET_BYTES = 20_000
+from fukayomi.data.dedup import run
+run.BUCKET_BYTES = 20_000
 if "--damage" in sys.argv:  # a byte of a bucket, once all have been written
     sys.argv.remove("--damage")
     read = run._read
@@ -48,7 +47,7 @@ def test_a_cluster_writes_the_same_bytes(tmp_path: Path, cluster: Cluster) -> No
     records["eval"] = rng.integers(-999, 999, 3000)
     source, out, expected = tmp_path / "in.hcpe", tmp_path / "out.avg", tmp_path / "expected.avg"
     source.write_bytes(records.tobytes())
-    run_dedup(DedupSettings(Mode.SHARES, (source,), expected))
+    run_dedup(DedupSettings(mode=Mode.SHARES, inputs=(source,), out=expected))
     done = uniq(source, "-o", out, "--mode", "shares", "--ray", cluster.address, "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["buckets"] == 8

@@ -16,9 +16,8 @@ from fukayomi._native import EVAL_SCALE, MATE_CP
 from fukayomi.data.check.check import check_data
 from fukayomi.data.convert.convert import convert_data
 from fukayomi.data.convert.writers import DataWriter
-from fukayomi.data.dedup.modes import Mode
 from fukayomi.data.dedup.run import run_dedup
-from fukayomi.data.dedup.settings import DedupSettings
+from fukayomi.data.dedup.settings import DedupSettings, Mode
 from fukayomi.data.formats.averages import (
     HEADER,
     MOVE,
@@ -41,7 +40,7 @@ from fukayomi.data.formats.table import detect_data
 def averaged(folder: Path, games: Games) -> Path:
     with DataWriter(folder / "games.hcpe3") as writer:
         writer.append(games)
-    run_dedup(DedupSettings(Mode.SHARES, (folder / "games.hcpe3",), folder / "games.avg"))
+    run_dedup(DedupSettings(mode=Mode.SHARES, inputs=(folder / "games.hcpe3",), out=folder / "games.avg"))
     return folder / "games.avg"
 
 

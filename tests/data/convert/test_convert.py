@@ -10,11 +10,11 @@ from cshogi import CSA
 from places import RECORDS
 from verb_runs import make_games
 
+from fukayomi.data.conditions import Filters
 from fukayomi.data.convert.convert import convert_data
 from fukayomi.data.convert.keys import game_hashes
 from fukayomi.data.convert.overlap import measure_overlap
 from fukayomi.data.convert.positions import (
-    Filters,
     HoldOut,
     NoPositionsError,
     Summary,

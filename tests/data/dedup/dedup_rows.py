@@ -6,9 +6,8 @@ from pathlib import Path
 import numpy as np
 
 from fukayomi._native import EVAL_SCALE
-from fukayomi.data.dedup.modes import Mode
 from fukayomi.data.dedup.run import run_dedup
-from fukayomi.data.dedup.settings import DedupSettings
+from fukayomi.data.dedup.settings import DedupSettings, Mode
 from fukayomi.data.formats.averages import VALUE_ONE
 from fukayomi.data.formats.hcpe import HCPE
 
@@ -43,7 +42,7 @@ def run(tmp_path: Path, mode: Mode, *inputs: np.ndarray | Path, **options: objec
         for number, given in enumerate(inputs)
     ]
     out = tmp_path / ("out.avg" if mode.writes_averages else "out.hcpe")
-    run_dedup(DedupSettings(mode, tuple(paths), out, **options))  # type: ignore[arg-type]
+    run_dedup(DedupSettings(mode=mode, inputs=tuple(paths), out=out, **options))  # type: ignore[arg-type]
     assert not list(tmp_path.glob(".out*"))  # neither the work nor a part of the output stays
     return out.read_bytes()
 

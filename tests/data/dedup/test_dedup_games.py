@@ -10,9 +10,8 @@ from dedup_rows import random_records, run, value_of, write
 from fukayomi import _native
 from fukayomi._native import EVAL_SCALE
 from fukayomi.data.convert.writers import DataWriter
-from fukayomi.data.dedup.modes import Mode, Weighing
 from fukayomi.data.dedup.run import run_dedup
-from fukayomi.data.dedup.settings import DedupSettings
+from fukayomi.data.dedup.settings import DedupSettings, Mode, Weighing
 from fukayomi.data.formats.averages import MOVE, POSITION, Averages, AveragesError, check_averages, read_averages
 from fukayomi.data.formats.evaluations import EvalTally, rescale_evals
 from fukayomi.data.formats.hcpe3 import Game, join_games
@@ -139,7 +138,7 @@ def test_where_nothing_can_be_fitted_evaluations_stay(tmp_path: Path) -> None:
     records = random_records(100, 5)
     records["eval"] = 0
     path = write(tmp_path / "in.hcpe", records)
-    summary = run_dedup(DedupSettings(Mode.SHARES, (path,), tmp_path / "out.avg", evalfix=True))
+    summary = run_dedup(DedupSettings(mode=Mode.SHARES, inputs=(path,), out=tmp_path / "out.avg", evalfix=True))
     assert summary.found["scales"] == [None]
 
 

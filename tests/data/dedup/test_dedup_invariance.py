@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fukayomi.data.dedup.inputs import InputError
-from fukayomi.data.dedup.modes import Mode
 from fukayomi.data.dedup.run import run_dedup
-from fukayomi.data.dedup.settings import DedupSettings
+from fukayomi.data.dedup.settings import DedupSettings, Mode
 
 UNORDERED = [mode for mode in Mode if mode is not Mode.FIRST_MOVE]
 
@@ -84,4 +83,4 @@ def test_pieces_of_a_bucket_add_up(tmp_path: Path, mode: Mode, monkeypatch: pyte
 def test_averages_make_nothing_but_averages(tmp_path: Path) -> None:
     run(tmp_path, Mode.SHARES, random_records(10, 3))
     with pytest.raises(InputError, match=r"averaged positions \(avg\), and this takes hcpe;.*convert makes hcpe"):
-        run_dedup(DedupSettings(Mode.MEAN, (tmp_path / "out.avg",), tmp_path / "out.hcpe"))
+        run_dedup(DedupSettings(mode=Mode.MEAN, inputs=(tmp_path / "out.avg",), out=tmp_path / "out.hcpe"))

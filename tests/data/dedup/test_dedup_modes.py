@@ -9,7 +9,7 @@ from dedup_rows import by_key, random_records, run, value_of
 from test_dedup_games import random_game
 
 from fukayomi.data.dedup.inputs import InputError
-from fukayomi.data.dedup.modes import Mode
+from fukayomi.data.dedup.settings import Mode
 from fukayomi.data.formats.averages import MOVE, POSITION, check_averages, read_averages
 from fukayomi.data.formats.content import as_rows
 from fukayomi.data.formats.hcpe import HCPE, without_flags

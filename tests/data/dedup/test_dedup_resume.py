@@ -16,9 +16,8 @@ from dedup_rows import random_records, run, write
 from listeners import Calling
 from typer.testing import CliRunner
 
-from fukayomi.data.dedup.modes import Mode
 from fukayomi.data.dedup.run import Stage, run_dedup
-from fukayomi.data.dedup.settings import DedupSettings
+from fukayomi.data.dedup.settings import DedupSettings, Mode
 from fukayomi.data.jobs.folder import JobError
 from fukayomi.files.lock import LockedError
 
@@ -29,13 +28,12 @@ from pathlib import Path
 from fukayomi.data.dedup import inputs, spread
 from fukayomi.data.dedup.run import Stage, run_dedup
 from fukayomi.data.dedup.settings import DedupSettings
-from fukayomi.data.dedup.modes import Mode
 from fukayomi.data.jobs import job
 inputs.ROWS_AT_ONCE = spread.ROWS_AT_ONCE = 2000
 job.CHECKPOINT_SECONDS = 0
 mode, out, *paths = sys.argv[1:]
 print("ready", flush=True)
-run_dedup(DedupSettings(Mode(mode), tuple(map(Path, paths)), Path(out), bucket_bits=6))
+run_dedup(DedupSettings(mode=mode, inputs=paths, out=out, bucket_bits=6))
 """
 
 
@@ -106,7 +104,7 @@ def test_every_step_may_be_the_last(tmp_path: Path, mode: Mode, monkeypatch: pyt
                 raise StoppedError
 
         try:
-            summary = run_dedup(DedupSettings(mode, paths, out, bucket_bits=3), listener=Calling(step))
+            summary = run_dedup(DedupSettings(mode=mode, inputs=paths, out=out, bucket_bits=3), listener=Calling(step))
         except StoppedError:
             continue
         assert summary.resumed == (last > 1)
@@ -122,17 +120,17 @@ def test_another_job_is_not_mixed_in(tmp_path: Path) -> None:
         raise StoppedError
 
     with pytest.raises(StoppedError):
-        run_dedup(DedupSettings(Mode.MEAN, (path,), out), listener=Calling(stop))
+        run_dedup(DedupSettings(mode=Mode.MEAN, inputs=(path,), out=out), listener=Calling(stop))
     with pytest.raises(JobError, match=r"another job \(different: mode\)"):
-        run_dedup(DedupSettings(Mode.MODE, (path,), out))
+        run_dedup(DedupSettings(mode=Mode.MODE, inputs=(path,), out=out))
     write(path, random_records(101, 4))
     with pytest.raises(JobError, match=r"another job \(different: inputs, rows\)"):
-        run_dedup(DedupSettings(Mode.MEAN, (path,), out))
+        run_dedup(DedupSettings(mode=Mode.MEAN, inputs=(path,), out=out))
 
 
 def test_damaged_buckets_are_seen(tmp_path: Path) -> None:
     path, out = write(tmp_path / "in.hcpe", random_records(100, 4)), tmp_path / "out.hcpe"
-    job = DedupSettings(Mode.MEAN, (path,), out, bucket_bits=0)
+    job = DedupSettings(mode=Mode.MEAN, inputs=(path,), out=out, bucket_bits=0)
 
     def stop(stage: str, *_: object) -> None:
         if stage == Stage.REDUCE:
@@ -151,7 +149,7 @@ def test_damaged_buckets_are_seen(tmp_path: Path) -> None:
 
 def test_two_processes_do_not_share_a_folder(tmp_path: Path) -> None:
     path, out = write(tmp_path / "in.hcpe", random_records(100, 6)), tmp_path / "out.hcpe"
-    job = DedupSettings(Mode.MEAN, (path,), out)
+    job = DedupSettings(mode=Mode.MEAN, inputs=(path,), out=out)
 
     def again(*_: object) -> None:
         run_dedup(job)

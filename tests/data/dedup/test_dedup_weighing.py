@@ -17,9 +17,8 @@ from typer.testing import CliRunner
 
 from fukayomi import _native
 from fukayomi.data.dedup.inputs import CANDIDATE, SEARCHED
-from fukayomi.data.dedup.modes import Mode, Weighing
 from fukayomi.data.dedup.run import run_dedup
-from fukayomi.data.dedup.settings import DedupSettings
+from fukayomi.data.dedup.settings import DedupSettings, Mode, Weighing
 from fukayomi.data.formats.averages import (
     MOVE,
     POSITION,
@@ -181,7 +180,7 @@ def test_what_is_weighed_in_two_ways_does_not_add_up(tmp_path: Path) -> None:
     out = tmp_path / "both.avg"
     for weighing in Weighing:
         with pytest.raises(JobError, match=r"was averaged with the weighing .* cannot be added"):
-            run_dedup(DedupSettings(Mode.SHARES, tuple(files.values()), out, weighing=weighing))
+            run_dedup(DedupSettings(mode=Mode.SHARES, inputs=tuple(files.values()), out=out, weighing=weighing))
     command = ["data", "average", str(files[Weighing.BY_VISITS]), "-o", str(out)]
     found = CliRunner().invoke(app, command)
     assert found.exit_code == 1
@@ -202,6 +201,6 @@ def test_a_job_is_not_finished_with_another_weighing(tmp_path: Path) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run_dedup(DedupSettings(Mode.SHARES, (path,), out), listener=Calling(stop))
+        run_dedup(DedupSettings(mode=Mode.SHARES, inputs=(path,), out=out), listener=Calling(stop))
     with pytest.raises(JobError, match=r"another job \(different: weighing\)"):
-        run_dedup(DedupSettings(Mode.SHARES, (path,), out, weighing=Weighing.BY_VISITS))
+        run_dedup(DedupSettings(mode=Mode.SHARES, inputs=(path,), out=out, weighing=Weighing.BY_VISITS))

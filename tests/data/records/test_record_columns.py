@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from places import RECORDS
 
-from fukayomi.data.convert.positions import Filters, positions_of
+from fukayomi.data.conditions import Filters
+from fukayomi.data.convert.positions import positions_of
 from fukayomi.data.formats.games import Targets, game_from_record, make_games, read_played
 from fukayomi.data.formats.hcpe3 import Games, join_games
 from fukayomi.data.records.columns import NO_SCORE, RecordColumns

@@ -235,7 +235,7 @@ def test_rows_are_filtered(tmp_path: Path, suffix: str) -> None:
     conditions = FilterConditions(results=(Result.BLACK_WIN,), min_eval=100, max_eval=300)
     if suffix == "psv":
         wanted &= (rows.plies >= 3) & (rows.plies <= 9)
-        conditions = FilterConditions((Result.BLACK_WIN,), 100, 300, min_ply=3, max_ply=9)
+        conditions = FilterConditions(results=(Result.BLACK_WIN,), min_eval=100, max_eval=300, min_ply=3, max_ply=9)
     summary = filter(inputs, out, conditions)
     assert summary.written[str(out)] == wanted.sum() > 0
     found = read_hcpe(out)["eval"] if suffix == "hcpe" else map_rows(out, PSV)["score"]

@@ -80,7 +80,7 @@ def expect_status(page: Page, text: str) -> None:
 def piece_at(page: Page, square: str) -> Locator:
     """The piece on a square, by its centre in units of the board."""
     width, height = 35, 37
-    x, y = (9 - int(square[0]) + 0.5) * width, ("abcdefghi".index(square[1]) + 0.5) * height
+    x, y = 2 + (9 - int(square[0]) + 0.5) * width, 18 + ("abcdefghi".index(square[1]) + 0.5) * height
     return page.locator(f'#board .pieces use[transform^="translate({x:g},{y:g})"]')
 
 
@@ -104,7 +104,7 @@ def test_keys_replay_the_game(open_page: Open) -> None:
     page.keyboard.press("n")
     page.keyboard.press("n")
     expect_status(page, "4手目 ☖８四歩")
-    page.keyboard.press("p")
+    page.keyboard.press("Shift+N")
     expect_status(page, "1手目 ☗１六歩")
     page.keyboard.press("f")
     expect(piece_at(page, "9d")).to_have_attribute("href", "#koma-pawn")  # 1f seen from the other side
@@ -121,7 +121,7 @@ def test_keys_with_modifiers_are_the_browsers(open_page: Open) -> None:
 
 def test_taps_replay_the_game(open_page: Open) -> None:
     page = open_page(short_page(), **PHONE)
-    for name in ("first", "back", "next", "last", "previous-mistake", "next-mistake", "flip"):
+    for name in ("first", "back", "forward", "last", "previousMistake", "nextMistake", "flip"):
         box = page.locator(f'[data-action="{name}"]').bounding_box()
         assert box is not None
         assert min(box["width"], box["height"]) >= 44, name

@@ -12,9 +12,8 @@ from learning_samples import random_records, tensors
 from test_game_batches import dense, random_game, weights_after, write
 
 from fukayomi._native import EVAL_SCALE
-from fukayomi.data.dedup.modes import Mode
 from fukayomi.data.dedup.run import run_dedup
-from fukayomi.data.dedup.settings import DedupSettings
+from fukayomi.data.dedup.settings import DedupSettings, Mode
 from fukayomi.data.formats.averages import HEADER, MOVE, POSITION, header_bytes, read_averages
 from fukayomi.data.formats.hcpe import HCPE
 from fukayomi.data.formats.hcpe3 import join_games, read_hcpe3
@@ -23,7 +22,7 @@ from fukayomi.learning import Dataset
 
 
 def average(folder: Path, *inputs: Path) -> Path:
-    run_dedup(DedupSettings(Mode.SHARES, inputs, folder / "averages.avg"))
+    run_dedup(DedupSettings(mode=Mode.SHARES, inputs=inputs, out=folder / "averages.avg"))
     return folder / "averages.avg"
 
 

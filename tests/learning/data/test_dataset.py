@@ -147,7 +147,7 @@ def test_a_listener_follows_reading_and_evaluation(files: dict[DataFormat, Path]
     assert heard == [("reading games", size, 2 * size), ("reading games", 2 * size, 2 * size)]
     assert len(data) == 2 * len(Dataset(path)) + len(Dataset(files[DataFormat.HCPE]))
     heard.clear()
-    evaluate(PolicyValueNetwork(NetworkConfig(1, 8)), data, sample=50, batch=20, listener=Progress())
+    evaluate(PolicyValueNetwork(NetworkConfig(blocks=1, channels=8)), data, sample=50, batch=20, listener=Progress())
     assert heard == [("evaluating", count, 50) for count in (20, 40, 50)]
 
 

@@ -2,7 +2,6 @@
 
 import json
 import tomllib
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +57,7 @@ def test_what_is_written_is_read_back(
 ):
     files = tuple(f"/{name}" for name in names)
     configuration = RunConfiguration(
-        train=files, test=files[:1], network=replace(TINY, heads=heads),
+        train=files, test=files[:1], network=TINY.changed(heads=heads),
         training=TrainingSettings(steps=steps, lr=lr, critic=critic),
         targets=TargetSettings(temperature=0.5, eval_scale=scale),
         run=RunSettings(initial="/teacher.onnx", threads=threads),
@@ -76,7 +75,7 @@ def test_flags_win_over_the_file_and_the_file_over_its_preset(tmp_path: Path):
     assert found.test == (f"{tmp_path}/t.hcpe",)
     assert (found.training.batch, found.training.lr, found.training.epochs) == (512, 0.02, 12.0)
     assert (found.training.schedule, found.training.amp, found.training.ema_interval) == ("halving", "bf16", 250)
-    assert (found.network.blocks, found.network.channels) == (3, NetworkConfig.channels)
+    assert (found.network.blocks, found.network.channels) == (3, NetworkConfig().channels)
     by_steps = build(RunConfiguration, read(RunConfiguration, path), {"train": ["c"], "training": {"steps": 7}})
     assert (by_steps.train, by_steps.training.steps, by_steps.training.epochs) == (("c",), 7, None)
     preset = build(RunConfiguration, read(RunConfiguration, path), {"training": {"preset": "dlshogi"}})
@@ -117,7 +116,7 @@ def test_a_preset_may_say_something_of_the_targets(tmp_path: Path):
             "training.seed: Input should be less than or equal to 9223372036854775807",
         ),
         ('train = "a"\n[targets]\neval_scale = "steep"', "'steep' is neither a number of centipawns nor 'fit'"),
-        ('train = "a"\n[network]\nblocks = 0', "blocks must be an integer from 1"),
+        ('train = "a"\n[network]\nblocks = 0', r"network\.blocks: Input should be greater than or equal to 1"),
         ('train = "a"\nrun = 3', r"run is a table: \[run\]"),
         ("train = [1]", "train.0: Input should be a valid string"),
         ("train = ", "run.toml: Invalid value"),
@@ -196,7 +195,7 @@ def test_a_file_that_names_an_initial_network_alone_has_its_shape(tmp_path: Path
     assert load_checkpoint(tmp_path / "run" / "checkpoint.pt").network == TINY
     larger = write(tmp_path / "larger.toml", alone.read_text() + '[network]\nname = "resnet1x16_fcl8"\n')
     assert fukayomi("train", "--config", larger, "--out", tmp_path / "grown").exit_code == 0
-    assert load_checkpoint(tmp_path / "grown" / "checkpoint.pt").network == replace(TINY, channels=16)
+    assert load_checkpoint(tmp_path / "grown" / "checkpoint.pt").network == TINY.changed(channels=16)
 
 
 def test_what_cannot_be_resumed_is_named(tmp_path: Path, train_file: Path):

@@ -1,6 +1,5 @@
 """Training that begins from another network's weights."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -50,13 +49,13 @@ def test_a_network_from_an_onnx_file_goes_on_learning(initial: PolicyValueNetwor
 
 
 def test_further_heads_may_be_added(initial: PolicyValueNetwork, tmp_path: Path, train_file: Path):
-    config = replace(TINY, heads=("wdl",))
+    config = TINY.changed(heads=("wdl",))
     result = train(config, Dataset(train_file), tmp_path / "run", initial=initial, settings=STILL, device="cpu")
     torch.testing.assert_close(load_network(result.checkpoint).policy.conv.weight, initial.policy.conv.weight)
 
 
 def test_a_smaller_network_grows(initial: PolicyValueNetwork, tmp_path: Path, train_file: Path):
-    config, data = replace(TINY, blocks=2, channels=24), Dataset(train_file)
+    config, data = TINY.changed(blocks=2, channels=24), Dataset(train_file)
     result = train(config, data, tmp_path / "run", initial=initial, settings=STILL, device="cpu")
     grown = load_network(result.checkpoint)
     assert grown.config == config
@@ -66,6 +65,6 @@ def test_a_smaller_network_grows(initial: PolicyValueNetwork, tmp_path: Path, tr
 
 
 def test_another_shape_is_refused(initial: PolicyValueNetwork, tmp_path: Path, train_file: Path):
-    config = replace(TINY, channels=8)
+    config = TINY.changed(channels=8)
     with pytest.raises(TrainingError, match=r"the initial network: it is .*channels=16.*channels=8.*would shrink"):
         train(config, Dataset(train_file), tmp_path / "run", initial=initial, settings=STILL, device="cpu")

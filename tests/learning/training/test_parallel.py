@@ -48,7 +48,10 @@ def test_two_processes_train_as_one_does(tmp_path: Path, games_file: Path):
 def test_the_command_trains_in_two_processes_and_resumes(tmp_path: Path, games_file: Path):
     network = ["--blocks", "1", "--channels", "8", "--value-hidden", "8", "--threads", "1", "--amp", "off"]
     torch.manual_seed(7)
-    save_parameters(PolicyValueNetwork(NetworkConfig(1, 8, "relu", 8)), tmp_path / "teacher.safetensors")
+    save_parameters(
+        PolicyValueNetwork(NetworkConfig(blocks=1, channels=8, activation="relu", value_hidden=8)),
+        tmp_path / "teacher.safetensors",
+    )
     taught = ["--teacher", str(tmp_path / "teacher.safetensors"), "--teacher-weight", "0.3", "--optimizer", "muon"]
     options = [
         "--batch",

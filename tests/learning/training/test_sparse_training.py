@@ -13,9 +13,8 @@ from network_samples import shaken_sparse
 
 from fukayomi._native import NO_POLICY_LABEL, encode_hcp, policy_label, sparse_batch, sparse_planes_batch
 from fukayomi.data import write_data
-from fukayomi.data.dedup.modes import Mode
 from fukayomi.data.dedup.run import run_dedup
-from fukayomi.data.dedup.settings import DedupSettings
+from fukayomi.data.dedup.settings import DedupSettings, Mode
 from fukayomi.data.formats.psv import psv_record
 from fukayomi.engine.choice import load
 from fukayomi.engine.evaluators import EvaluatorError
@@ -163,7 +162,7 @@ def test_positions_without_a_move_count_for_the_value_alone(train_file: Path) ->
 
 
 def test_all_formats_are_trained_on_by_weight(tmp_path: Path, train_file: Path, games_file: Path) -> None:
-    run_dedup(DedupSettings(Mode.SHARES, (games_file,), tmp_path / "averages.avg"))
+    run_dedup(DedupSettings(mode=Mode.SHARES, inputs=(games_file,), out=tmp_path / "averages.avg"))
     rows = [psv_record(Position().sfen(), move, 60, 1, 1) for move in ("7g7f", None, "2g2f", None)]
     write_data(tmp_path / "pool.psv", rows)
     files = (train_file, tmp_path / "pool.psv", games_file, tmp_path / "averages.avg")
@@ -195,7 +194,8 @@ def test_it_learns_and_its_files_are_read_again(tmp_path: Path, games_file: Path
     again = evaluate(result.checkpoint, Dataset(games_file))
     assert again.as_dict() == pytest.approx(result.metrics.as_dict())
     table = evaluate_networks(
-        {"sparse": result.checkpoint, "tower": PolicyValueNetwork(NetworkConfig(1, 8))}, {"": Dataset(games_file)}
+        {"sparse": result.checkpoint, "tower": PolicyValueNetwork(NetworkConfig(blocks=1, channels=8))},
+        {"": Dataset(games_file)},
     )
     assert table.rows()[0]["policy_loss"] == pytest.approx(again.policy_loss)
     export_network(loaded, tmp_path / "network.safetensors")
@@ -224,7 +224,7 @@ def test_the_configuration_names_the_family_and_has_its_defaults(
 ) -> None:
     flags = {"train": [str(train_file)], "network": {"name": "sparse-64x128"}, "training": {"batch": 20, "steps": 2}}
     configuration = build(RunConfiguration, {"network": {"blocks": 3}}, flags)
-    assert configuration.network == SparseConfig(64, 128, shared=32)
+    assert configuration.network == SparseConfig(policy=64, value=128, shared=32)
     assert configuration.training.optimizer == PRESETS["sparse"]["optimizer"]
     assert configuration.training.batch == 20
     result = train(
@@ -244,7 +244,7 @@ def test_the_configuration_names_the_family_and_has_its_defaults(
 
 @pytest.mark.parametrize("name", ["sparse-", "sparse-100x64", "sparse-64", "sparse-64x8192", "sparse-64x64_swish"])
 def test_names_that_are_none(name: str) -> None:
-    with pytest.raises(NetworkConfigError, match=r"sparse-384x384|multiple of 64"):
+    with pytest.raises(NetworkConfigError, match=r"sparse-384x384|multiple of 64|equal to 1024"):
         config_from_name(name)
 
 
@@ -269,9 +269,15 @@ def test_settings_that_do_not_fit_are_refused(
 def test_networks_and_files_that_do_not_fit_are_refused(tmp_path: Path, train_file: Path, test_file: Path) -> None:
     files = (train_file, test_file)
     with pytest.raises(TrainingError, match="of its own shape"):
-        run(tmp_path / "a", files, initial=SparseNetwork(SparseConfig(128, 64, shared=32, hidden=8)))
+        run(tmp_path / "a", files, initial=SparseNetwork(SparseConfig(policy=128, value=64, shared=32, hidden=8)))
     with pytest.raises(TrainingError, match="only residual ones grow"):
-        train(NetworkConfig(1, 8), Dataset(train_file), tmp_path / "b", settings=SETTINGS, initial=SparseNetwork(TINY))
+        train(
+            NetworkConfig(blocks=1, channels=8),
+            Dataset(train_file),
+            tmp_path / "b",
+            settings=SETTINGS,
+            initial=SparseNetwork(TINY),
+        )
     with pytest.raises(ExportError, match="rows and moves"):
         export_network(SparseNetwork(TINY), tmp_path / "network.onnx")
     with pytest.raises(ExportError, match="float16"):
@@ -291,7 +297,12 @@ def test_it_is_evaluated_on_the_cpu(games_file: Path, monkeypatch: pytest.Monkey
 
 def test_a_residual_network_teaches_a_sparse_one(tmp_path: Path, train_file: Path, test_file: Path) -> None:
     first = shaken_sparse(TINY)
-    result = run(tmp_path, (train_file, test_file), initial=first, teacher=PolicyValueNetwork(NetworkConfig(1, 8)))
+    result = run(
+        tmp_path,
+        (train_file, test_file),
+        initial=first,
+        teacher=PolicyValueNetwork(NetworkConfig(blocks=1, channels=8)),
+    )
     assert result.finished
     assert not torch.equal(load_network(result.checkpoint).state_dict()["squares"], first.squares)
 
@@ -300,7 +311,9 @@ def test_a_residual_network_teaches_a_sparse_one(tmp_path: Path, train_file: Pat
 def test_the_targets_of_a_sparse_teacher_are_its_policy_over_the_moves(train_file: Path, *, is_sparse: bool) -> None:
     data, teacher = Dataset(train_file), shaken_sparse(TINY)
     arrays = data.arrays(range(12))
-    batch = TensorBatch.of(arrays, CPU, SparseNetwork(TINY) if is_sparse else PolicyValueNetwork(NetworkConfig(1, 8)))
+    batch = TensorBatch.of(
+        arrays, CPU, SparseNetwork(TINY) if is_sparse else PolicyValueNetwork(NetworkConfig(blocks=1, channels=8))
+    )
     targets = Teacher(teacher, CPU, weight=0.5, temperature=2.0)(batch)
     assert (tuple(targets.policy.shape), tuple(targets.values.shape)) == ((12, 2187), (12,))
     for row in range(12):
@@ -317,7 +330,7 @@ def test_the_targets_of_a_sparse_teacher_are_its_policy_over_the_moves(train_fil
         torch.testing.assert_close(targets.values[row], torch.sigmoid(value[0, 0]))
 
 
-@pytest.mark.parametrize(("config", "lr"), [(TINY, 0.003), (NetworkConfig(1, 8), 0.02)])
+@pytest.mark.parametrize(("config", "lr"), [(TINY, 0.003), (NetworkConfig(blocks=1, channels=8), 0.02)])
 def test_a_sparse_network_teaches_both_families(
     tmp_path: Path, train_file: Path, config: SparseConfig | NetworkConfig, lr: float
 ) -> None:

@@ -252,7 +252,7 @@ def test_a_checkpoint_of_another_run_is_refused(tmp_path: Path, train_file: Path
     with pytest.raises(CheckpointError, match="the run uses sgd, not adamw"):
         run_training(tmp_path / "run", files, TrainingSettings(steps=2, batch=8, optimizer="adamw"), resume=True)
     with pytest.raises(CheckpointError, match="channels=8"):
-        train(NetworkConfig(2, 16), Dataset(train_file), tmp_path / "run", resume=True)
+        train(NetworkConfig(blocks=2, channels=16), Dataset(train_file), tmp_path / "run", resume=True)
 
 
 def test_a_broken_record_stops_the_run_by_name(tmp_path: Path, broken_file: Path, test_file: Path):
@@ -451,7 +451,7 @@ def test_numbers_of_numpy_are_as_good_as_others(tmp_path: Path, train_file: Path
     settings = TrainingSettings(steps=np.int64(2), batch=np.int32(8), lr=np.geomspace(1e-3, 1e-2, 3)[1])
     options: dict[str, Any] = {"test": Dataset(test_file), "eval_interval": np.int64(1), "threads": np.int64(1)}
     result = train(shape, data, tmp_path / "run", settings=settings, **options)
-    assert load_network(result.checkpoint).config == NetworkConfig(1, 8, value_hidden=8, dropout=0.1)
+    assert load_network(result.checkpoint).config == NetworkConfig(blocks=1, channels=8, value_hidden=8, dropout=0.1)
     more = settings.changed(steps=np.int64(3))
     assert train(shape, data, tmp_path / "run", settings=more, resume=True, **options).finished
     document = tomllib.loads((tmp_path / "run" / "config.toml").read_text())

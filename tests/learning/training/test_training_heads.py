@@ -1,6 +1,5 @@
 """Training with further heads: they learn, they resume, and they leave no trace in exported files."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -61,13 +60,13 @@ def test_a_head_of_no_weight_changes_nothing_else(tmp_path: Path, games_file: Pa
         load_checkpoint(
             train(config, Dataset(games_file), tmp_path / name, settings=settings, device="cpu").checkpoint
         ).model
-        for name, config in (("plain", TINY), ("reply", replace(TINY, heads=("reply",))))
+        for name, config in (("plain", TINY), ("reply", TINY.changed(heads=("reply",))))
     ]
     assert all(torch.equal(tensor, models[1][key]) for key, tensor in models[0].items())
 
 
 def test_a_resumed_run_has_the_weights_of_an_uninterrupted_one(tmp_path: Path, games_file: Path, train_file: Path):
-    config = replace(TINY, heads=HEADS)
+    config = TINY.changed(heads=HEADS)
     settings = TrainingSettings(steps=9, batch=32, warmup=2, ema_interval=2, amp="off")
     data, test = Dataset(games_file, train_file), Dataset(train_file)
     whole = train(config, data, tmp_path / "whole", test=test, settings=settings)
@@ -87,7 +86,7 @@ def test_a_resumed_run_has_the_weights_of_an_uninterrupted_one(tmp_path: Path, g
 
 def test_rows_alone_cannot_teach_what_follows(tmp_path: Path, train_file: Path):
     with pytest.raises(TrainingError, match="the head reply needs the moves that follow"):
-        train(replace(TINY, heads=("wdl", "reply")), Dataset(train_file), tmp_path / "run")
+        train(TINY.changed(heads=("wdl", "reply")), Dataset(train_file), tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
 
@@ -105,4 +104,4 @@ def test_the_command_trains_heads_and_saves_them_in_its_settings(tmp_path: Path,
     assert '"soft_policy_loss"' in (tmp_path / "run" / "log.jsonl").read_text()
     unknown = CliRunner().invoke(app, [*words, "--heads", "ownership"])
     assert unknown.exit_code == 1
-    assert "network: head 'ownership' is not one of soft-policy, " in unknown.stderr
+    assert "network.heads.0: Input should be 'soft-policy', " in unknown.stderr

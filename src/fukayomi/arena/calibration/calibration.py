@@ -12,20 +12,17 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fukayomi.arena.calibration.clock_range import ClockRange
+from fukayomi.arena.calibration.settings import CalibrationError, CalibrationSettings, ClockRange
 from fukayomi.arena.game.player import Failure
-from fukayomi.arena.game.rules import EngineSettings
 from fukayomi.arena.game.time_control import TimeControl
 from fukayomi.arena.match.match import StartWorkers, run_match
 from fukayomi.arena.match.result import MatchResult
-from fukayomi.arena.match.settings import MatchSettings
 from fukayomi.arena.match.state import MatchListener, MatchState
 from fukayomi.arena.match.store import read_settings
 from fukayomi.arena.match.workers import LocalWorkers
 from fukayomi.arena.results.game import Game
 from fukayomi.arena.results.match_db import DATABASE, StoreError
 from fukayomi.arena.statistics.odds import Level, Odds, estimate_odds, next_amount
-from fukayomi.errors import InvalidValueError
 from fukayomi.listener import SILENT, Forwarder, Listener
 from fukayomi.tabular import Tabular, counted
 
@@ -35,55 +32,6 @@ GROWTH = 3
 """A batch has at least 1/GROWTH of the pairs played before it."""
 DIGITS = 3
 """Significant digits of the clocks."""
-LARGEST_PRECISION = 100.0
-
-
-class CalibrationError(InvalidValueError):
-    """Invalid settings of a calibration, or a folder with something else in it."""
-
-
-@dataclass(frozen=True)
-class CalibrationSettings:
-    """The settings of a calibration.
-
-    Raises:
-        CalibrationError: The settings contradict each other.
-    """
-
-    match: MatchSettings
-    """The settings of all matches; `games` is the total of the calibration, an even number."""
-    vary: str
-    """Name of the engine whose clock varies."""
-    clocks: ClockRange
-    """The range of its clock."""
-    precision: float | None = None
-    """Stop when the interval is within this factor of its middle; None: play all games."""
-
-    def __post_init__(self) -> None:
-        names = [engine.name for engine in self.match.engines]
-        if len(names) != 2:
-            raise CalibrationError(f"a calibration compares two engines, not {', '.join(names)}")
-        if self.vary not in names:
-            raise CalibrationError(f"no engine is named {self.vary!r}; the engines are {', '.join(names)}")
-        if self.match.games % 2:
-            raise CalibrationError(f"games must be even, since each opening is played twice; not {self.match.games}")
-        if self.match.sprt is not None:
-            raise CalibrationError("a calibration cannot have a sequential test (sprt)")
-        if self.precision is not None and not 1 < self.precision <= LARGEST_PRECISION:
-            raise CalibrationError(f"precision is a factor above 1, such as 1.2, not {self.precision:g}")
-
-    @property
-    def against(self) -> EngineSettings:
-        """The other engine."""
-        return next(engine for engine in self.match.engines if engine.name != self.vary)
-
-    def at(self, clock: TimeControl, **changes: object) -> MatchSettings:
-        """The match in which the engine that varies has this clock."""
-        engines = tuple(
-            engine.model_copy(update={"clock": clock}) if engine.name == self.vary else engine
-            for engine in self.match.engines
-        )
-        return self.match.model_copy(update={"engines": engines, **changes})
 
 
 class Verdict(StrEnum):

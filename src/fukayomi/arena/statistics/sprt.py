@@ -75,14 +75,8 @@ class SprtStatus:
 Rate = Annotated[float, Field(gt=0, lt=0.5)]
 
 
-class SprtSettings(Settings):
-    """A test of two hypotheses.
-
-    Raises:
-        SprtError: The settings do not describe a test.
-    """
-
-    ERROR: ClassVar = SprtError
+class Hypotheses(Settings):
+    """Two hypotheses, and how often a test may decide for the wrong one."""
 
     elo0: float = 0.0
     """Advantage of the first player under H0."""
@@ -92,6 +86,17 @@ class SprtSettings(Settings):
     """Probability of accepting H1 when H0 is true."""
     beta: Rate = 0.05
     """Probability of accepting H0 when H1 is true."""
+
+
+class SprtSettings(Hypotheses):
+    """A test of two hypotheses.
+
+    Raises:
+        SprtError: The settings do not describe a test.
+    """
+
+    ERROR: ClassVar = SprtError
+
     model: SprtModel = SprtModel.NORMALIZED
     """Scale of `elo0` and `elo1`."""
 

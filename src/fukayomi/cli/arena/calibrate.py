@@ -1,19 +1,20 @@
 """``fukayomi match calibrate``: find the clock at which an engine scores 50 % against another."""
 
-from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fukayomi.arena.calibration.settings import CalibrationSettings, ClockRange
 from fukayomi.cli.arena.match import watching, workers
 from fukayomi.cli.arena.match_options import EngineOptions, GameOptions, RuleOptions, RunOptions, read_settings
 from fukayomi.cli.common.errors import INTERRUPTED, fail
+from fukayomi.cli.common.options import given_options, options_of
 from fukayomi.cli.common.text import json_text
 from fukayomi.tabular import counted
 
 if TYPE_CHECKING:
-    from fukayomi.arena.calibration.calibration import Calibration, CalibrationSettings
+    from fukayomi.arena.calibration.calibration import Calibration
     from fukayomi.arena.statistics.odds import Odds
 
 PANEL = "Calibration"
@@ -35,20 +36,9 @@ High = Annotated[
 Out = Annotated[Path, typer.Option(metavar="DIR", help="Folder of the calibration: one match per batch.")]
 
 
-@dataclass(frozen=True)
+@options_of(CalibrationSettings, "precision", panel=PANEL)
 class PrecisionOptions:
     """When enough is known."""
-
-    PANEL: ClassVar = PANEL
-
-    precision: Annotated[
-        float | None,
-        typer.Option(
-            metavar="FACTOR",
-            help="Stop when the 95 % interval is within this factor of its middle, for example 1.2.",
-            show_default="play all games",
-        ),
-    ] = None
 
 
 def calibrate(
@@ -79,25 +69,21 @@ def calibrate(
     Every finished game is safe on disk; run the same command again to resume. DIR/calibrated.toml gets both engines
     with the clock that was found, for later matches: fukayomi match --config DIR/calibrated.toml --games 100 --out DIR2
     """
-    from fukayomi.arena.calibration.calibration import CalibrationSettings
-    from fukayomi.arena.calibration.clock_range import ClockRange
     from fukayomi.arena.game.time_control import TimeControl
 
     clocks = ClockRange(TimeControl.from_text(low), TimeControl.from_text(high))
     match = read_settings((engines, games, rules, run), {vary: low})  # its clock is another in each batch
-    settings = CalibrationSettings(match, vary, clocks, precision.precision)
+    settings = CalibrationSettings(match=match, vary=vary, clocks=clocks, **given_options(precision))
     found = _run(settings, out, run.ray)
     _report(found, found.odds(), as_json=run.as_json)
 
 
-def _run(settings: "CalibrationSettings", out: Path, ray: str | None) -> "Calibration":
+def _run(settings: CalibrationSettings, out: Path, ray: str | None) -> "Calibration":
     from fukayomi.arena.calibration.calibration import calibrate as run_calibration
 
     try:
         with workers(settings.match, ray) as (fitting, start_workers), watching() as listener:
-            return run_calibration(
-                replace(settings, match=fitting), out, listener=listener, start_workers=start_workers
-            )
+            return run_calibration(settings.changed(match=fitting), out, listener=listener, start_workers=start_workers)
     except KeyboardInterrupt:  # before there was anything to save, or for the second time
         fail("stopped; run the same command again to resume the calibration", INTERRUPTED)
 

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fukayomi.arena.match.configuration import parse_fields
 from fukayomi.arena.match.settings import MatchSettings
 from fukayomi.cli.arena.match_options import (
-    SPRT_FIELDS,
     EngineOptions,
     GameOptions,
     RuleOptions,
     RunOptions,
+    Sprt,
     read_settings,
+    read_sprt,
 )
 from fukayomi.cli.common.errors import INTERRUPTED, USAGE, fail
 from fukayomi.cli.common.options import given_options, is_subcommand, options_of
@@ -44,14 +44,7 @@ class OutOptions:
 class TournamentOptions:
     """Which engines meet, and when the match stops."""
 
-    sprt: Annotated[
-        str | None,
-        typer.Option(
-            metavar="elo0=0,elo1=5",
-            help="Stop when this sequential test of two engines decides; also alpha=, beta=, "
-            "model= (normalized or logistic).",
-        ),
-    ] = None
+    sprt: Sprt = None
 
 
 def match(
@@ -80,7 +73,7 @@ def match(
     """
     if is_subcommand(context):
         return
-    sprt = None if more.sprt is None else parse_fields(more.sprt, "elo1", SPRT_FIELDS)
+    sprt = read_sprt(more.sprt)
     settings = read_settings((engines, games, rules, run), **given_options(more, "sprt"), sprt=sprt)
     if out.out is None:  # typer cannot require it of a command with sub-commands
         fail("--out DIR is required", USAGE)

@@ -3,16 +3,17 @@
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
 from fukayomi.arena.game import choices
-from fukayomi.arena.game.choices import Tournament
+from fukayomi.arena.match.settings import MatchSettings
 from fukayomi.cli.arena.match import report_result, watching
-from fukayomi.cli.arena.match_options import SPRT_FIELDS
+from fukayomi.cli.arena.match_options import Sprt, read_sprt
 from fukayomi.cli.common.errors import INTERRUPTED, USAGE, fail
-from fukayomi.cli.common.options import AsJson, by_short_name
+from fukayomi.cli.common.options import AsJson, by_short_name, given_options, options_of
+from fukayomi.selfplay.settings import PoolSettings
 
 if TYPE_CHECKING:
     from fukayomi.arena.match.result import MatchResult
@@ -28,16 +29,11 @@ Files = Annotated[
 Out = Annotated[Path, typer.Option(metavar="DIR", help="Folder of the match: database, records, PGN.")]
 
 
-@dataclass(frozen=True)
+@options_of(MatchSettings, "seed", "tournament", panel="Games")
 class NetworkGames:
     """The games, and when the match stops."""
 
-    PANEL: ClassVar = "Games"
-
     games: Annotated[int, typer.Option(metavar="N", help="Games in total; can be raised later.", min=1)] = 400
-    playouts: Annotated[
-        int, typer.Option(help="Visits of the root's moves for each move; fewer where the best is clear.", min=1)
-    ] = 100
     openings: Annotated[
         Path | None,
         typer.Option(
@@ -47,19 +43,12 @@ class NetworkGames:
         ),
     ] = None
     opening_plies: Annotated[int | None, typer.Option(metavar="PLY", help="Cut openings at this ply.", min=0)] = None
-    seed: Annotated[int, typer.Option(help="Seed for shuffling the openings.", min=0)] = choices.SEED
-    max_plies: Annotated[int, typer.Option(help="Draw after this many plies, the opening included.", min=1)] = 256
-    tournament: Annotated[
-        Tournament, typer.Option(help="Every network meets every other, or the first one meets all others.")
-    ] = Tournament.ROUND_ROBIN
-    sprt: Annotated[
-        str | None,
-        typer.Option(
-            metavar="elo0=0,elo1=5",
-            help="Stop when this sequential test of two networks decides; also alpha=, beta=, "
-            "model=normalized|logistic.",
-        ),
-    ] = None
+    sprt: Sprt = None
+
+
+@options_of(PoolSettings, "playouts", "max_plies", "parallel", panel="Search")
+class PoolOptions:
+    """How networks play."""
 
 
 @dataclass(frozen=True)
@@ -75,10 +64,16 @@ class NetworkDevices:
         ),
     ] = "native"
     precision: Annotated[str, typer.Option(help="auto, fp32, fp16, bf16, int16 or int8.")] = "auto"
-    parallel: Annotated[int, typer.Option(help="Games at once.", show_default="enough to fill the batches", min=0)] = 0
 
 
-def networks(files: Files, out: Out, games: NetworkGames, devices: NetworkDevices, as_json: AsJson = False) -> None:
+def networks(
+    files: Files,
+    out: Out,
+    games: NetworkGames,
+    pool: PoolOptions,
+    devices: NetworkDevices,
+    as_json: AsJson = False,
+) -> None:
     """Play a match between networks, by the engine's search with a fixed number of playouts.
 
     \b
@@ -94,29 +89,27 @@ def networks(files: Files, out: Out, games: NetworkGames, devices: NetworkDevice
     """
     if len(files) < 2:
         fail("a match needs two networks or more", USAGE)
-    result = _play(by_short_name(files, lambda file: file.stem), out, games, devices)
+    result = _play(by_short_name(files, lambda file: file.stem), out, games, pool, devices)
     report_result(result, as_json=as_json)
 
 
-def _play(files: dict[str, str], out: Path, games: NetworkGames, devices: NetworkDevices) -> "MatchResult":
-    from fukayomi.arena.match.configuration import parse_fields
+def _play(
+    files: dict[str, str], out: Path, games: NetworkGames, pool: PoolOptions, devices: NetworkDevices
+) -> "MatchResult":
     from fukayomi.selfplay import play_networks
 
+    given: dict[str, Any] = {"seed": choices.SEED, "playouts": PoolSettings().playouts}
+    given |= given_options(games, "opening_plies", "openings", "sprt") | given_options(pool)
     try:
         with ExitStack() as stack, watching() as listener:
             return play_networks(
                 {name: stack.enter_context(_load(file, devices)) for name, file in files.items()},
-                games=games.games,
-                playouts=games.playouts,
                 openings=_openings(games),
                 folder=out,
-                sprt=None if games.sprt is None else parse_fields(games.sprt, "elo1", SPRT_FIELDS),
-                seed=games.seed,
-                tournament=games.tournament,
-                max_plies=games.max_plies,
-                parallel=devices.parallel,
+                sprt=read_sprt(games.sprt),
                 reproducible=devices.device == "cpu",
                 listener=listener,
+                **given,
             )
     except KeyboardInterrupt:  # before there was anything to save, or for the second time
         fail("stopped; run the same command again to resume the match", INTERRUPTED)

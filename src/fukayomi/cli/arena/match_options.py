@@ -11,12 +11,20 @@ from fukayomi.arena.game import choices
 from fukayomi.arena.game.rules import ConfigurationError, Rules, split_command
 from fukayomi.arena.match.configuration import build_settings, check_programs, parse_fields
 from fukayomi.arena.match.settings import MatchSettings
+from fukayomi.arena.statistics.sprt import SprtSettings
 from fukayomi.cli.common.options import AsJson, given_options, options_of
 from fukayomi.settings import merged, read
 
 RESIGN_FIELDS = {"score": "score_cp", "moves": "moves", "both": "both_sides"}
 DRAW_FIELDS = {"score": "score_cp", "moves": "moves", "ply": "ply"}
-SPRT_FIELDS = {name: name for name in ("elo0", "elo1", "alpha", "beta", "model")}
+Sprt = Annotated[
+    str | None,
+    typer.Option(
+        metavar="elo0=0,elo1=5",
+        help="Stop when this sequential test of two players decides; also alpha=, beta=, model= (normalized or "
+        "logistic).",
+    ),
+]
 
 # Every option is None if it is not given: then the file of --config, or the library's default, decides.
 
@@ -147,6 +155,15 @@ def read_settings(options: MatchOptions, clocks: Mapping[str, str] | None = None
     if run.ray is None:
         check_programs(settings)  # the nodes of a cluster check their own
     return settings
+
+
+def read_sprt(text: str | None) -> dict[str, Any] | None:
+    """The settings of a sequential test.
+
+    Raises:
+        ConfigurationError: A field is unknown, or not a number.
+    """
+    return None if text is None else parse_fields(text, "elo1", {name: name for name in SprtSettings.model_fields})
 
 
 def _engines(found: list[dict[str, Any]], given: EngineOptions) -> list[dict[str, Any]]:

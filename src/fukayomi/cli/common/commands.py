@@ -17,7 +17,7 @@ _AS_WRITTEN = "\b\n"
 class Commands(TyperGroup):
     """The commands of the program, whose errors are one line."""
 
-    def invoke(self, ctx: typer.Context) -> Any:
+    def invoke(self, ctx: Any) -> Any:
         with user_errors():
             return super().invoke(ctx)
 

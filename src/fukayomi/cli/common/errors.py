@@ -1,9 +1,11 @@
 """How commands fail: with one line on stderr, without a traceback, and with an exit code other than 0."""
 
+import re
 import signal
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import NoReturn
 
 import typer
@@ -18,15 +20,19 @@ SIGNALLED = 128
 INTERRUPTED = SIGNALLED + signal.SIGINT
 """Exit code after Ctrl-C: 130."""
 
+MEASURING_MODULES = ("matplotlib", "scipy", "yaml")
 TRAINING_MODULES = ("torch", "onnx", "onnxscript", "onnxruntime", "safetensors", "tensorboard")
 WEB_MODULES = ("starlette", "uvicorn", "websockets", "anyio", "h11")
 EXTRA_OF_MODULE = {
     "ray": "ray",
     "fsspec": "fleet",
+    **dict.fromkeys(MEASURING_MODULES, "measure"),
     **dict.fromkeys(WEB_MODULES, "web"),
     **dict.fromkeys(TRAINING_MODULES, "train"),
 }
 """The extra to install for a module that is missing."""
+SETTINGS_GIVEN: ContextVar[Mapping[str, tuple[str, object]]] = ContextVar("SETTINGS_GIVEN")
+"""Settings that the command line gave: by name, the option and its value."""
 
 
 def fail(message: str, code: int = 1) -> NoReturn:
@@ -74,7 +80,7 @@ def user_errors() -> Generator[None]:
             raise
         fail(f"this command needs {module}: pip install '.[{EXTRA_OF_MODULE[module]}]' in a checkout of fukayomi")
     except FukayomiError as error:
-        fail(str(error))
+        fail(*_with_options(error))
     except OSError as error:
         is_plain = error.filename is not None and error.strerror  # "[Errno 2] No such file or directory: 'a'"
         fail(f"{error.filename}: {error.strerror}" if is_plain else str(error))
@@ -84,8 +90,23 @@ def user_errors() -> Generator[None]:
         fail("interrupted", INTERRUPTED)
 
 
+def _with_options(error: FukayomiError) -> tuple[str, int]:
+    """What an error says, and its exit code. Settings that options gave are named as typed: ``--filter-rating``."""
+    text, code = str(error), 1
+    if "pydantic" in sys.modules:
+        from pydantic import ValidationError
+
+        for each in error.__cause__.errors() if isinstance(error.__cause__, ValidationError) else ():
+            *table, name = map(str, each["loc"] or ("",))
+            option, value = SETTINGS_GIVEN.get({}).get(name, ("", None))
+            if option and value == each["input"]:
+                place = re.escape(".".join([*table, name]))
+                text, code = re.sub(rf"^{place}: ", f"{option}: ", text, flags=re.MULTILINE), USAGE
+    return text, code
+
+
 def _problem(error: ValueError) -> str:
-    """The first problem of settings that pydantic refuses. Only a command that has imported it can fail so."""
+    """The first problem of data that pydantic refuses. Only a command that has imported it can fail so."""
     if "pydantic" in sys.modules:
         from pydantic import ValidationError
 

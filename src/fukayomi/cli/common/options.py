@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, Union, get_a
 
 import typer
 
-from fukayomi.cli.common.errors import USAGE, fail
+from fukayomi.cli.common.errors import SETTINGS_GIVEN, USAGE, fail
 from fukayomi.files.inputs import InputFileError, replaceable
 
 if TYPE_CHECKING:
@@ -112,10 +112,14 @@ def options_of(
             ]
             setattr(group, name, None)
         group.__annotations__ = {**hints, **group.__annotations__}
-        group.PANEL = panel
+        group.PANEL, group.SETTINGS = panel, {name: flags.get(name, _option(name)) for name in (*names, *flags)}
         return dataclass(frozen=True)(group)
 
     return decorate
+
+
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
 
 
 def _kind_of(annotation: Any) -> Any:
@@ -125,7 +129,10 @@ def _kind_of(annotation: Any) -> Any:
         return _kind_of(kinds[0])
     if get_origin(annotation) in (Union, UnionType):
         return _kind_of(kinds[0]) if len(kinds) == 1 else str
-    is_known = get_origin(annotation) is Literal or issubclass(annotation, int | float | str | Path)
+    if get_origin(annotation) is tuple and (kind := _kind_of(kinds[0])) in (int, str, Path):
+        return list[kind]
+    known = int | float | str | Path
+    is_known = get_origin(annotation) is Literal or (isinstance(annotation, type) and issubclass(annotation, known))
     return annotation if is_known else str
 
 
@@ -136,12 +143,12 @@ def _help_of(model: "type[Settings]", text: str, default: Any, flags: Mapping[st
 
     def option(found: re.Match[str]) -> str:
         name = found[1]
-        return flags.get(name, f"--{name.replace('_', '-')}") if name in model.model_fields else found[0]
+        return flags.get(name, _option(name)) if name in model.model_fields else found[0]
 
     text = re.sub(r"`(\w+)`", option, " ".join(text.split()))
     if none := re.search(r"[;.] None: ([^;.]+)\.?", text):
         return f"{text[: none.start()]}.{text[none.end() :]}", none[1]
-    if default in (None, "", PydanticUndefined):
+    if default in (None, "", (), PydanticUndefined):
         return text, False
     return text, ("yes" if default else "no") if isinstance(default, bool) else str(default)
 
@@ -171,8 +178,12 @@ def spread_options(command: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(command)
     def run(**given: Any) -> None:
+        typed: dict[str, tuple[str, object]] = {}
         for name, group in groups.items():
             given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
+            options: dict[str, str] = getattr(group, "SETTINGS", {})
+            typed |= {setting: (option, getattr(given[name], setting)) for setting, option in options.items()}
+        SETTINGS_GIVEN.set(typed)
         command(**given)
 
     vars(run)["__signature__"] = signature.replace(parameters=parameters)

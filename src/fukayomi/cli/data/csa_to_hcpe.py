@@ -8,29 +8,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fukayomi.cli.common.errors import INTERRUPTED, fail
-from fukayomi.cli.common.options import AsJson, check_target
+from fukayomi.cli.common.options import AsJson, check_target, given_options, options_of
 from fukayomi.cli.common.problems import print_problems
 from fukayomi.cli.common.progress import StageBars
 from fukayomi.cli.common.text import json_text
+from fukayomi.data.conditions import Filters
 
 if TYPE_CHECKING:
     from fukayomi.data.convert.positions import Count, HoldOut, Summary
 
 
-@dataclass(frozen=True)
+@options_of(Filters, "min_rating", "min_plies", "max_eval", "draws", "mates")
 class FilterOptions:
     """Which games and positions to keep."""
-
-    min_rating: Annotated[
-        float | None, typer.Option(min=0, metavar="R", help="Keep games whose players are both rated R or higher.")
-    ] = None
-    min_plies: Annotated[int, typer.Option(min=0, metavar="N", help="Keep games of N moves or more.")] = 0
-    max_eval: Annotated[
-        int | None,
-        typer.Option(min=0, metavar="CP", help="Cut a game at the first evaluation beyond CP centipawns."),
-    ] = None
-    draws: Annotated[bool, typer.Option(help="Keep drawn games.")] = True
-    mates: Annotated[bool, typer.Option(help="Keep positions evaluated as a mate.")] = True
 
 
 @dataclass(frozen=True)
@@ -63,7 +53,7 @@ def csa_to_hcpe(
     (not broken off, lost on time or by a foul). Records that cannot be read are skipped and named. The files appear
     when they are complete.
     """
-    from fukayomi.data.convert.positions import Filters, HoldOut, NoPositionsError, convert_records
+    from fukayomi.data.convert.positions import HoldOut, NoPositionsError, convert_records
 
     if (test_set.hold_out is None) != (test_set.hold_out_to is None):
         raise typer.BadParameter("--hold-out and --hold-out-to go together", param_hint="--hold-out")
@@ -78,7 +68,9 @@ def csa_to_hcpe(
     start, failure = time.monotonic(), ""
     try:
         with StageBars() as listener:
-            summary = convert_records(inputs, out, filters=Filters(**vars(filters)), hold_out=apart, listener=listener)
+            summary = convert_records(
+                inputs, out, filters=Filters(**given_options(filters)), hold_out=apart, listener=listener
+            )
     except NoPositionsError as error:
         summary, failure = error.summary, str(error)
     except KeyboardInterrupt:

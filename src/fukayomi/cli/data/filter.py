@@ -1,51 +1,22 @@
 """``fukayomi data filter`` and ``fix-eval``: which items are kept, and on which scale their evaluations are."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from fukayomi.cli.common.options import AsJson
+from fukayomi.cli.common.options import AsJson, given_options, options_of
 from fukayomi.cli.data.verb_command import InputFiles, Out, SourceFormat, run_verb
-
-if TYPE_CHECKING:
-    from fukayomi.shogi.record import Result
+from fukayomi.data.conditions import FilterConditions
 
 
-@dataclass(frozen=True)
+@options_of(
+    FilterConditions, "results", "min_eval", "max_eval", "mates", "min_ply", "max_ply", "min_plies", "min_rating",
+    opponents="--opponent",
+)  # fmt: skip
 class FilterOptions:
     """Options of ``fukayomi data filter``."""
 
-    results: Annotated[
-        str | None, typer.Option(help="Keep games with these results, of black,white,draw.", show_default="all")
-    ] = None
-    min_eval: Annotated[
-        int | None, typer.Option(min=0, metavar="CP", help="Keep positions with |evaluation| >= CP centipawns.")
-    ] = None
-    max_eval: Annotated[
-        int | None, typer.Option(min=0, metavar="CP", help="Keep positions with |evaluation| <= CP centipawns.")
-    ] = None
-    mates: Annotated[bool, typer.Option(help="Keep positions evaluated as a mate (30000 or more).")] = True
-    min_ply: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Keep positions from move N of the game on.")
-    ] = None
-    max_ply: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Keep positions up to move N of the game.")
-    ] = None
-    min_plies: Annotated[int | None, typer.Option(min=0, metavar="N", help="Keep games with at least N moves.")] = None
-    opponent: Annotated[
-        list[int] | None,
-        typer.Option(
-            min=0,
-            max=255,
-            show_default="all",
-            help="Keep games with this opponent byte: 0 self-play, 1 Black was another program, 2 White was. May be "
-            "repeated.",
-        ),
-    ] = None
-    min_rating: Annotated[
-        float | None, typer.Option(min=0, metavar="R", help="Keep records with both players rated R or higher.")
-    ] = None
     source: SourceFormat = None
     as_json: AsJson = False
 
@@ -70,35 +41,15 @@ def filter_files(inputs: InputFiles, out: Out, options: FilterOptions) -> None:
     on, and a game without candidates is dropped. After a kill or Ctrl-C, run the same command again to resume; the
     output is identical.
     """
-    from fukayomi.data.verbs import FilterConditions, filter
+    from fukayomi.data.verbs import filter
 
-    conditions = FilterConditions(
-        results=_results(options.results),
-        min_eval=options.min_eval,
-        max_eval=options.max_eval,
-        mates=options.mates,
-        min_ply=options.min_ply,
-        max_ply=options.max_ply,
-        min_plies=options.min_plies,
-        opponents=tuple(sorted(set(options.opponent or ()))),
-        min_rating=options.min_rating,
-    )
+    given = given_options(options, "source", "as_json")
     run_verb(
         inputs,
         options.source,
-        lambda found, listener: filter(found, out, conditions, listener=listener),
+        lambda found, listener: filter(found, out, FilterConditions(**given), listener=listener),
         as_json=options.as_json,
     )
-
-
-def _results(text: str | None) -> "tuple[Result, ...]":
-    from fukayomi.shogi.record import Result
-
-    names = {"black": Result.BLACK_WIN, "white": Result.WHITE_WIN, "draw": Result.DRAW}
-    wanted = text.split(",") if text is not None else []
-    if unknown := [name for name in wanted if name not in names]:
-        raise typer.BadParameter(f"{unknown[0]!r} is not one of {', '.join(names)}", param_hint="--results")
-    return tuple(sorted({names[name] for name in wanted}))
 
 
 @dataclass(frozen=True)

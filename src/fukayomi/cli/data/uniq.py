@@ -1,23 +1,21 @@
 """``fukayomi data uniq`` and ``fukayomi data average``: positions that were seen more than once."""
 
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from fukayomi.cli.common.errors import fail
-from fukayomi.cli.common.options import AsJson, check_target
+from fukayomi.cli.common.options import AsJson, check_target, given_options, options_of
 from fukayomi.cli.common.text import json_text
-from fukayomi.cli.data.verb_command import Scratch, resumable
-from fukayomi.data.dedup.modes import Mode, Weighing
+from fukayomi.cli.data.verb_command import resumable
+from fukayomi.data.dedup.settings import DedupSettings, Mode
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
     from fukayomi.data.dedup.run import Reducer
-    from fukayomi.data.dedup.settings import DedupSettings
     from fukayomi.data.jobs.summary import Summary
 
 Ray = Annotated[
@@ -29,24 +27,12 @@ Ray = Annotated[
         show_default="this machine",
     ),
 ]
-CheckSpace = Annotated[bool, typer.Option(help="Begin only if the disks have room even without duplicates.")]
 
 
-@dataclass(frozen=True)
+@options_of(DedupSettings, "mode", "scratch", "check_space")
 class UniqOptions:
     """Options of ``fukayomi data uniq``."""
 
-    mode: Annotated[
-        Mode,
-        typer.Option(
-            help="first-move: each position and move once, as read first. all-fields: equal records once. mean: each "
-            "position and move once, with the mean evaluation and the mean result (0 draw, 1 Black, 2 White; 1.5 and "
-            "more is White, above 0 is Black). mode: the same with the most frequent result, a draw if two are tied. "
-            "shares: each position once, with sums and how often each move was played."
-        ),
-    ] = Mode.FIRST_MOVE
-    scratch: Scratch = None
-    check_space: CheckSpace = True
     ray: Ray = None
     as_json: AsJson = False
 
@@ -66,29 +52,14 @@ def uniq(
     Memory stays small, however large the input. The order of the input matters only in mode first-move. After a kill
     or Ctrl-C, run the same command again to resume; the output is identical.
     """
-    from fukayomi.data.dedup.settings import DedupSettings
-
-    settings = DedupSettings(options.mode, tuple(inputs), out, options.scratch, check_space=options.check_space)
+    settings = DedupSettings(inputs=tuple(inputs), out=out, **given_options(options, "ray", "as_json"))
     _run(settings, options.ray, as_json=options.as_json)
 
 
-@dataclass(frozen=True)
+@options_of(DedupSettings, "evalfix", "scratch", "check_space", weighing="--weigh")
 class AverageOptions:
     """Options of ``fukayomi data average``."""
 
-    evalfix: Annotated[
-        bool, typer.Option(help="Rescale the evaluations of each file to dlshogi's scale, fitted to its results.")
-    ] = False
-    weigh: Annotated[
-        Weighing,
-        typer.Option(
-            help="How much each search counts for the moves of its position. evenly: the same for every search, "
-            "whatever its visits, and for the move of an hcpe record; dlshogi averages like this. by-visits: by its "
-            "visits; 1 for an hcpe record."
-        ),
-    ] = Weighing.EVENLY
-    scratch: Scratch = None
-    check_space: CheckSpace = True
     ray: Ray = None
     as_json: AsJson = False
 
@@ -107,15 +78,12 @@ def average(
     Averages of different weighings cannot be merged. Moves of hcpe3 without candidates are left out. After a kill or
     Ctrl-C, run the same command again to resume; the output is identical.
     """
-    from fukayomi.data.dedup.settings import DedupSettings
-
-    settings = DedupSettings(
-        Mode.SHARES, tuple(inputs), out, options.scratch, options.weigh, options.evalfix, options.check_space
-    )
+    given = given_options(options, "ray", "as_json")
+    settings = DedupSettings(mode=Mode.SHARES, inputs=tuple(inputs), out=out, **given)
     _run(settings, options.ray, as_json=options.as_json)
 
 
-def _run(settings: "DedupSettings", ray: str | None, *, as_json: bool) -> None:
+def _run(settings: DedupSettings, ray: str | None, *, as_json: bool) -> None:
     from fukayomi.data.dedup.run import run_dedup
 
     check_target(settings.out, settings.inputs)
@@ -148,7 +116,7 @@ def _reducer(ray: str | None) -> "Generator[Reducer | None]":
             yield reduce_on_cluster
 
 
-def _print(settings: "DedupSettings", summary: "Summary") -> None:
+def _print(settings: DedupSettings, summary: "Summary") -> None:
     from rich.console import Console
     from rich.markup import escape
 

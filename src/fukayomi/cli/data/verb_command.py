@@ -27,9 +27,6 @@ InputFiles = Annotated[
 ]
 Out = Annotated[Path, typer.Option("--out", "-o", help="File to write, in the format of the inputs; CSA for records.")]
 Seed = Annotated[int, typer.Option(help="Random seed; the same seed gives identical output.")]
-Scratch = Annotated[
-    Path | None, typer.Option(help="Folder for the work, as large as the input.", show_default="beside --out")
-]
 SourceFormat = Annotated[
     DataFormat | None,
     typer.Option("--from", metavar="FORMAT", help="Format of the inputs: hcp hcpe hcpe2 hcpe3 psv records.",

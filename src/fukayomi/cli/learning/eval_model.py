@@ -1,6 +1,5 @@
 """``fukayomi eval-model``: how well networks predict the moves and results of other games."""
 
-from dataclasses import dataclass
 from itertools import takewhile
 from math import isnan
 from pathlib import Path
@@ -9,12 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fukayomi.cli.common.errors import USAGE, fail
-from fukayomi.cli.common.options import AsJson, by_short_name, check_target
+from fukayomi.cli.common.options import AsJson, by_short_name, check_target, given_options, options_of
 from fukayomi.cli.common.progress import StageBars
 from fukayomi.cli.common.text import json_text, printable
-from fukayomi.cli.learning.target_options import Device, TargetOptions
 from fukayomi.engine.settings import is_network_name
-from fukayomi.learning.settings import CONFIDENCE, RESAMPLES
+from fukayomi.learning.settings import CONFIDENCE, RESAMPLES, RunSettings, TargetSettings, TrainingSettings
 
 if TYPE_CHECKING:
     from fukayomi.learning.evaluation_table import EvaluatedNetwork, EvaluationTable, TestSet
@@ -31,14 +29,23 @@ LABELS = {
 }
 
 
-@dataclass(frozen=True)
+@options_of(TargetSettings, "temperature", "eval_scale", panel="Targets")
+class TargetOptions:
+    """How visits and evaluations become targets."""
+
+
+@options_of(TrainingSettings, "val_lambda", panel="Targets")
+class LossOptions:
+    """What the losses are made of."""
+
+
+@options_of(RunSettings, "device")
 class EvalModelOptions:
     """Test sets, device, intervals and output."""
 
     test: Annotated[
         list[Path] | None, typer.Option(metavar="FILE", help="A test set; repeat for several.", show_default=False)
     ] = None
-    device: Device = "auto"
     confidence: Annotated[float, typer.Option(min=1, max=99.99, help="Confidence level of the intervals (%).")] = (
         100 * CONFIDENCE
     )
@@ -61,6 +68,7 @@ def eval_model(
         ),
     ],
     targets: TargetOptions,
+    losses: LossOptions,
     options: EvalModelOptions,
 ) -> None:
     """Evaluate networks on positions that they were not trained on. ONNX files are evaluated on the CPU.
@@ -79,14 +87,22 @@ def eval_model(
     if options.csv is not None:
         check_target(options.csv, (*files, *(options.test or [])))
     from fukayomi.files.atomic import replace_file
+    from fukayomi.learning.data.dataset import Dataset
     from fukayomi.learning.evaluation_table import evaluate_networks
 
-    data = {name: targets.open(paths) for name, paths in tests.items()}
+    target = TargetSettings(**given_options(targets))
+    scale = None if isinstance(target.eval_scale, str) else target.eval_scale
     with StageBars() as listener:
+        data = {
+            name: Dataset(
+                *paths, temperature=target.temperature, eval_scale=scale, position_weights=False, listener=listener
+            )
+            for name, paths in tests.items()
+        }
         table = evaluate_networks(
             networks,
             data,
-            val_lambda=targets.val_lambda,
+            val_lambda=TrainingSettings(**given_options(losses)).val_lambda,
             device=None if options.device == "auto" else options.device,
             resamples=options.resamples,
             confidence=options.confidence / 100,

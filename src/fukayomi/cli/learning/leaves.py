@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 import typer
 
 from fukayomi.cli.common.errors import exit_stopped
-from fukayomi.cli.common.options import AsJson
+from fukayomi.cli.common.options import AsJson, given_options, options_of
 from fukayomi.cli.common.progress import rate_column
 from fukayomi.cli.common.text import json_text
 from fukayomi.cli.data.verb_command import resumable
 from fukayomi.engine.settings import EMBEDDED
 from fukayomi.learning.labelling.settings import Plies
+from fukayomi.selfplay.settings import LeafSettings
 from fukayomi.tabular import counted
 
 if TYPE_CHECKING:
@@ -21,30 +22,10 @@ if TYPE_CHECKING:
     from fukayomi.selfplay.leaves import Leaves
 
 
-@dataclass(frozen=True)
+@options_of(LeafSettings, "nodes", "plies", "temperature", "searched", panel="Games")
 class GameOptions:
     """How games are played on."""
 
-    PANEL: ClassVar = "Games"
-
-    nodes: Annotated[int, typer.Option(min=1, max=1_000_000, help="Nodes of the search of each move.")] = 200
-    plies: Annotated[
-        int, typer.Option(min=1, max=512, help="Moves of a game at most; it ends earlier where it is decided.")
-    ] = 32
-    temperature: Annotated[
-        float,
-        typer.Option(min=0, max=1000, help="A move is drawn in proportion to visits^(1/temperature); 0.1 at least."),
-    ] = 1.0
-    searched: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            max=1_000_000,
-            metavar="VISITS",
-            help="Write positions of the search trees with at least so many visits, 2 to --nodes, with the search's "
-            "policy (visits) and value; 0: all that the network evaluates, with the network's.",
-        ),
-    ] = 0
     begin: Annotated[
         Plies,
         typer.Option(
@@ -121,17 +102,17 @@ def leaves(
 
     After a kill or Ctrl-C, run the same command again to resume; with more --positions it goes on after the end.
     """
-    from fukayomi.selfplay.leaves import LeafSettings, collect_leaves
+    from fukayomi.selfplay.leaves import collect_leaves
 
     with resumable(rate_column("leaves")) as listener, ExitStack() as stack:
-        settings = LeafSettings(games.nodes, games.plies, games.temperature, games.searched)
+        settings = LeafSettings(**given_options(games, "begin", "seed"))
         network = stack.enter_context(_opened([networks.network], networks))
         teacher = stack.enter_context(_opened(networks.teacher, networks)) if networks.teacher else None
-        found = collect_leaves(
+        collected = collect_leaves(
             out, network, positions, starts or [], settings,
             begin=games.begin, teacher=teacher, seed=games.seed, listener=listener,
         )  # fmt: skip
-    _print(found, out, positions, as_json=output.as_json)
+    _print(collected, out, positions, as_json=output.as_json)
 
 
 def _opened(models: list[str], options: NetworkOptions) -> "AbstractContextManager[Network]":

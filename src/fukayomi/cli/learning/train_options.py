@@ -8,14 +8,12 @@ import typer
 
 from fukayomi.cli.common.options import options_of
 from fukayomi.learning.settings import PresetName, RunSettings, TargetSettings, TrainingSettings
-from fukayomi.nn.config import Activation
+from fukayomi.nn.config import NetworkConfig
 
 
-@dataclass(frozen=True)
+@options_of(NetworkConfig, "blocks", "channels", "activation", "value_hidden", "heads", "dropout", panel="Network")
 class NetworkOptions:
     """The shape of the network."""
-
-    PANEL: ClassVar = "Network"
 
     network: Annotated[
         str | None,
@@ -28,21 +26,6 @@ class NetworkOptions:
             show_default="resnet10_swish", metavar="NAME",
         ),
     ] = None  # fmt: skip
-    blocks: Annotated[int | None, typer.Option(help="Blocks of the trunk.")] = None
-    channels: Annotated[int | None, typer.Option(help="Channels of the trunk.")] = None
-    activation: Annotated[Activation | None, typer.Option(help="Activation; relu is faster on a CPU.")] = None
-    value_hidden: Annotated[int | None, typer.Option(help="Width of the value head's hidden layer.")] = None
-    heads: Annotated[
-        str | None,
-        typer.Option(
-            help="Further heads that help training and are left out of exported files: soft-policy, short-term-value, "
-            "wdl, plies-left, reply. Their losses have weights, such as --reply-weight.",
-            metavar="NAME,...",
-        ),
-    ] = None
-    dropout: Annotated[
-        float | None, typer.Option(help="Share of the values in the middle of a block that training sets to zero.")
-    ] = None
 
 
 @options_of(

@@ -1,33 +1,21 @@
 """``fukayomi web``: the page in the browser."""
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import typer
 
 from fukayomi.cli.common.errors import exit_at_sigterm
-from fukayomi.cli.common.options import Model
+from fukayomi.cli.common.options import Model, given_options, options_of
 from fukayomi.cli.common.text import json_text
+from fukayomi.web.settings import WebSettings
 
 
-@dataclass(frozen=True)
+@options_of(WebSettings, "host", "port", allowed_hosts="--allow-host", panel="Server")
 class ServerOptions:
     """Where the page is, and who may see it."""
 
-    PANEL: ClassVar = "Server"
-
-    host: Annotated[
-        str, typer.Option(metavar="ADDRESS", help="Address to listen on. 0.0.0.0 lets other computers in.")
-    ] = "127.0.0.1"
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0: any free port.")] = 0
-    allow_host: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME", help="Another name by which the page may be opened. Repeatable.", show_default=False
-        ),
-    ] = None
     no_token: Annotated[
         bool, typer.Option("--no-token", help="Let every user of this computer open the page, without a token.")
     ] = False
@@ -35,19 +23,11 @@ class ServerOptions:
     as_json: Annotated[bool, typer.Option("--json", help="Print the address and the port as a JSON object.")] = False
 
 
-@dataclass(frozen=True)
+@options_of(WebSettings, memory_mb="--memory", panel="Engine")
 class EngineOptions:
     """What searches for the page."""
 
-    PANEL: ClassVar = "Engine"
-
     model: Model = None
-    memory_mb: Annotated[
-        int | None,
-        typer.Option(
-            "--memory", metavar="MiB", min=16, max=65_536, help="Memory of the search tree.", show_default="1024"
-        ),
-    ] = None
     option: Annotated[
         list[str] | None,
         typer.Option(
@@ -87,22 +67,11 @@ def web(
     """
     exit_at_sigterm()
     from fukayomi.web.server import WebServer
-    from fukayomi.web.settings import WebSettings, new_token
 
-    options = _options(engine)
-    started = WebServer(
-        WebSettings(
-            files=tuple(files or ()),
-            model=engine.model,
-            options=options,
-            memory_mb=engine.memory_mb,
-            evaluator=f"<{engine.evaluator}>" if engine.evaluator else "",
-            host=server.host,
-            port=server.port,
-            allowed_hosts=tuple(server.allow_host or ()),
-            token=None if server.no_token else new_token(),
-        )
-    )
+    given = given_options(server, "no_token", "no_browser", "as_json")
+    given |= given_options(engine, "option", "evaluator") | ({"token": None} if server.no_token else {})
+    evaluator = f"<{engine.evaluator}>" if engine.evaluator else ""
+    started = WebServer(WebSettings(files=tuple(files or ()), options=_options(engine), evaluator=evaluator, **given))
     if server.as_json:
         typer.echo(json_text({"address": started.address, "port": started.port}))
     else:

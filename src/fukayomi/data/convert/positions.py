@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fukayomi._native import MATE_CP
+from fukayomi.data.conditions import Filters
 from fukayomi.data.convert.keys import game_hash, held_out
 from fukayomi.data.convert.overlap import Overlap, measure_overlap
 from fukayomi.data.convert.writers import DataWriter
@@ -31,41 +32,8 @@ from fukayomi.shogi.record import Record, Result
 
 OVERLAP_AFTER_PLY = 30
 """Earlier positions are openings, which games share on purpose."""
+ALL = Filters()
 _GAMES_AT_ONCE = 256
-
-
-@dataclass(frozen=True, slots=True)
-class Filters:
-    """Which games and positions to keep; the defaults keep all."""
-
-    min_rating: float | None = None
-    """Keep games whose players are both rated this high; players without a rating do not pass."""
-    min_plies: int = 0
-    """Keep games of at least this many moves."""
-    max_eval: int | None = None
-    """Cut a game at the first position whose evaluation is further from zero, in centipawns."""
-    draws: bool = True
-    """Keep drawn games."""
-    mates: bool = True
-    """Keep positions evaluated as a mate."""
-
-    def refuses(self, record: Record, result: Result) -> Drop | None:
-        """Why a game is left out as a whole, or None."""
-        if self.min_rating is not None:
-            ratings = (record.black_rating, record.white_rating)
-            if any(rating is None or rating < self.min_rating for rating in ratings):
-                return Drop.RATING
-        if len(record) < self.min_plies:
-            return Drop.PLIES
-        return Drop.DRAW if not self.draws and result is Result.DRAW else None
-
-    def keeps(self, scores: NDArray[np.int32]) -> NDArray[np.bool_]:
-        """Which moves with these scores are kept: int32 [N], NO_SCORE for those that are no positions, to bool [N]."""
-        kept = scores != NO_SCORE
-        sizes = np.where(kept, np.abs(scores), 0)
-        if self.max_eval is not None and (beyond := np.flatnonzero(sizes > self.max_eval)).size:
-            kept[beyond[0] :] = False
-        return kept if self.mates else kept & (sizes < MATE_CP)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +131,7 @@ def convert_records(
     inputs: Path | str | Sequence[Path | str],
     out: Path | str,
     *,
-    filters: Filters = Filters(),  # frozen
+    filters: Filters = ALL,
     hold_out: HoldOut | None = None,
     listener: Listener = SILENT,
 ) -> Summary:
@@ -212,13 +180,33 @@ def convert_records(
     return summary
 
 
-def positions_of(record: Record, filters: Filters = Filters()) -> Rows | Dropped:  # frozen
+def positions_of(record: Record, filters: Filters = ALL) -> Rows | Dropped:
     """The training positions of one game, or why it gives none."""
     game = _choose(record, filters, Summary())
     if isinstance(game, Dropped):
         return game
     rows = as_rows(make_games([game[0]]).with_candidates(game[1]))
     return Rows(without_flags(rows.records), rows.plies)
+
+
+def _refusal(filters: Filters, record: Record, result: Result) -> Drop | None:
+    """Why a game is left out as a whole, or None."""
+    if filters.min_rating is not None:
+        ratings = (record.black_rating, record.white_rating)
+        if any(rating is None or rating < filters.min_rating for rating in ratings):
+            return Drop.RATING
+    if len(record) < filters.min_plies:
+        return Drop.PLIES
+    return Drop.DRAW if not filters.draws and result is Result.DRAW else None
+
+
+def _kept(filters: Filters, scores: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Which moves with these scores are kept: int32 [N], NO_SCORE for those that are no positions, to bool [N]."""
+    kept = scores != NO_SCORE
+    sizes = np.where(kept, np.abs(scores), 0)
+    if filters.max_eval is not None and (beyond := np.flatnonzero(sizes > filters.max_eval)).size:
+        kept[beyond[0] :] = False
+    return kept if filters.mates else kept & (sizes < MATE_CP)
 
 
 def _choose(
@@ -232,13 +220,13 @@ def _choose(
     ending = useful_ending(record)
     if isinstance(ending, Dropped):
         return ending
-    reason = filters.refuses(record, ending[1])
+    reason = _refusal(filters, record, ending[1])
     game = read_played(record) if reason is None else _dropped(record, reason)
     if isinstance(game, Dropped):
         return game
     scores = game.scores
     unscored = int((scores == NO_SCORE).sum())
-    kept = filters.keeps(scores)
+    kept = _kept(filters, scores)
     if not kept.any():
         return _dropped(record, Drop.NO_SCORES if unscored == len(scores) else Drop.FILTERED)
     summary.unscored += unscored

@@ -23,7 +23,7 @@ bytes.
 from typing import TYPE_CHECKING
 
 from fukayomi._lazy import lazy
-from fukayomi.data.dedup.modes import Mode, Weighing
+from fukayomi.data.dedup.settings import Mode, Weighing
 
 if TYPE_CHECKING:
     from fukayomi.data.dedup.run import average, uniq

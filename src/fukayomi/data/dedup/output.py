@@ -5,7 +5,7 @@ import zlib
 import numpy as np
 from numpy.typing import NDArray
 
-from fukayomi.data.dedup.modes import Weighing
+from fukayomi.data.dedup.settings import Weighing
 from fukayomi.data.formats.averages import HEADER, Averages, header_bytes
 from fukayomi.data.jobs.buckets import flat_bytes
 from fukayomi.data.jobs.job import Job

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from fukayomi import _native
 from fukayomi.data.dedup.inputs import Kind
-from fukayomi.data.dedup.modes import Mode, Weighing
 from fukayomi.data.dedup.output import Reduced
+from fukayomi.data.dedup.settings import Mode, Weighing
 from fukayomi.data.dedup.spread import CANDIDATES, DTYPES, POSITIONS, ROWS, byte_rows
 from fukayomi.data.formats.averages import HEADER, MOVE, POSITION, Averages, AveragesError, read_averages
 from fukayomi.data.formats.hcpe import HCPE

@@ -7,17 +7,25 @@ from typing import Any
 
 import numpy as np
 
-from fukayomi.data.dedup.inputs import Chunk, Kind
-from fukayomi.data.dedup.modes import Mode, Weighing
+from fukayomi.data.dedup.inputs import CANDIDATE, SEARCHED, Chunk, Kind, kind_of, most_rows
 from fukayomi.data.dedup.output import Output, Reduced
 from fukayomi.data.dedup.reduce import reduce_bucket, remove_bucket
-from fukayomi.data.dedup.settings import REMEDY, DedupSettings
+from fukayomi.data.dedup.settings import DedupSettings, Mode, Weighing
 from fukayomi.data.dedup.spread import Spread
-from fukayomi.data.formats.averages import check_averages
+from fukayomi.data.formats.averages import HEADER, MOVE, POSITION, check_averages, read_weighing
+from fukayomi.data.formats.hcpe import HCPE
+from fukayomi.data.jobs.folder import JobError
 from fukayomi.data.jobs.job import Job
 from fukayomi.data.jobs.summary import Summary
+from fukayomi.files.disk import Room
 from fukayomi.listener import SILENT, Listener, counter
+from fukayomi.settings import build
 
+BUCKET_BYTES = 4 << 20
+"""Size of a bucket to aim at: small enough for the processor's cache, large enough for the disk."""
+MOST_BUCKET_BITS = 10
+REMEDY = "choose another folder for the work (scratch), or skip this check (check space) if there are many duplicates"
+_SEARCHED_BYTES = SEARCHED.itemsize + CANDIDATE.itemsize  # an hcpe3 move with one candidate; more take less per byte
 _KEPT_BYTES = 31 << 20  # the largest freed block that changes what the allocator keeps
 
 
@@ -63,8 +71,8 @@ def uniq(
         ValueError: An input is damaged or has another format.
         OSError: A file cannot be read or written.
     """
-    settings = DedupSettings(Mode(mode), _paths(inputs), Path(out), _path(scratch), check_space=check_space)
-    return run_dedup(settings, listener=listener)
+    given = {"mode": mode, "inputs": _paths(inputs), "out": out, "scratch": scratch, "check_space": check_space}
+    return run_dedup(build(DedupSettings, given), listener=listener)
 
 
 def average(
@@ -97,18 +105,12 @@ def average(
         ValueError: An input is damaged or has another format.
         OSError: A file cannot be read or written.
     """
-    settings = DedupSettings(
-        Mode.SHARES, _paths(inputs), Path(out), _path(scratch), Weighing(weighing), evalfix, check_space
-    )
-    return run_dedup(settings, listener=listener)
+    given = {"mode": Mode.SHARES, "inputs": _paths(inputs), "out": out, "scratch": scratch, "check_space": check_space}
+    return run_dedup(build(DedupSettings, given, {"weighing": weighing, "evalfix": evalfix}), listener=listener)
 
 
 def _paths(given: Path | str | Sequence[Path | str]) -> tuple[Path, ...]:
     return tuple(Path(path) for path in ([given] if isinstance(given, str | Path) else given))
-
-
-def _path(given: Path | str | None) -> Path | None:
-    return None if given is None else Path(given)
 
 
 def run_dedup(settings: DedupSettings, *, listener: Listener = SILENT, reduce: Reducer | None = None) -> Summary:
@@ -129,12 +131,12 @@ def run_dedup(settings: DedupSettings, *, listener: Listener = SILENT, reduce: R
         ValueError: An input is damaged or has another format.
         OSError: A file cannot be read or written.
     """
-    options = settings.options()
+    options = _options(settings)
     weighing = settings.weighing if settings.mode.writes_averages else None
     with Job(
         "average" if weighing else "uniq", settings.inputs, [settings.out], options,
         spools=["moves"] if weighing else [], scratch=settings.scratch, listener=listener,
-        room=settings.room(options) if settings.check_space else None, remedy=REMEDY,
+        room=_room(settings, options) if settings.check_space else None, remedy=REMEDY,
     ) as job:  # fmt: skip
         _read(job, settings, options)
         if not job.is_done(Stage.REDUCE):
@@ -145,6 +147,60 @@ def run_dedup(settings: DedupSettings, *, listener: Listener = SILENT, reduce: R
             job.listener.progress(Stage.WRITE, 0, 1)
             output.complete()
         return job.finish()
+
+
+def _options(settings: DedupSettings) -> dict[str, Any]:
+    """The options of the job, with the kind and the number of rows of each input.
+
+    Raises:
+        JobError: An average cannot be added to the others.
+        ValueError: An input is damaged or has another format.
+        OSError: An input cannot be read.
+    """
+    taken = tuple(Kind) if settings.mode.writes_averages else (Kind.RECORDS,)
+    kinds = [kind_of(path, taken) for path in settings.inputs]
+    for path, kind in zip(settings.inputs, kinds, strict=True):
+        if kind is Kind.AVERAGES:
+            _check_average(settings, path)
+    size = sum(path.stat().st_size for path in settings.inputs)
+    bits = max(0, min(MOST_BUCKET_BITS, (size // BUCKET_BYTES).bit_length()))
+    return {
+        "mode": str(settings.mode),
+        "weighing": str(settings.weighing),
+        "kinds": [str(kind) for kind in kinds],
+        "rows": [most_rows(path, kind) for path, kind in zip(settings.inputs, kinds, strict=True)],
+        "evalfix": settings.evalfix,
+        "bucket_bits": bits if settings.bucket_bits is None else settings.bucket_bits,
+        "hash_bits": settings.hash_bits,
+    }
+
+
+def _check_average(settings: DedupSettings, path: Path) -> None:
+    if settings.evalfix:
+        raise JobError(f"{path} is averaged: its evaluations can no longer be rescaled")
+    if (weighing := read_weighing(path)) is not settings.weighing:
+        raise JobError(
+            f"{path} was averaged with the weighing {weighing}, and {settings.out} has {settings.weighing}: their sums "
+            f"cannot be added; choose the weighing {weighing}, or average the games of {path} again"
+        )
+
+
+def _room(settings: DedupSettings, options: dict[str, Any]) -> Room:
+    """The disk space that the job takes if there are no duplicates; buckets are removed when they are reduced."""
+    work = rows = moves = 0
+    for path, kind, count in zip(settings.inputs, options["kinds"], options["rows"], strict=True):
+        rows += count
+        if kind == Kind.AVERAGES:
+            size = path.stat().st_size - HEADER.itemsize
+            moves += size // MOVE.itemsize - count * (POSITION.itemsize // MOVE.itemsize)
+        else:
+            moves += count
+            work += count * (_SEARCHED_BYTES if kind == Kind.GAMES else HCPE.itemsize)
+    if not settings.mode.writes_averages:
+        return Room(work, work, work)
+    moves *= MOVE.itemsize
+    out = HEADER.itemsize + rows * POSITION.itemsize + moves
+    return Room(max(work, moves), out, max(work, out + moves))  # moves are appended to the positions at the end
 
 
 def _read(job: Job, settings: DedupSettings, options: dict[str, Any]) -> None:

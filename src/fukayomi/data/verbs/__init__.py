@@ -23,11 +23,12 @@ from typing import TYPE_CHECKING
 from fukayomi._lazy import lazy
 
 if TYPE_CHECKING:
+    from fukayomi.data.conditions import FilterConditions
     from fukayomi.data.convert.blocks import Inputs, VerbError, open_inputs
     from fukayomi.data.defaults import Unit
     from fukayomi.data.formats.kinds import DataFormat
     from fukayomi.data.jobs.summary import Summary
-    from fukayomi.data.verbs.filtering import FilterConditions, filter
+    from fukayomi.data.verbs.filtering import filter
     from fukayomi.data.verbs.merging import merge
     from fukayomi.data.verbs.rescaling import fix_eval
     from fukayomi.data.verbs.sampling import sample
@@ -57,7 +58,8 @@ __getattr__, __dir__ = lazy(
         "fukayomi.data.defaults": ("Unit",),
         "fukayomi.data.formats.kinds": ("DataFormat",),
         "fukayomi.data.jobs.summary": ("Summary",),
-        ".filtering": ("FilterConditions", "filter"),
+        "fukayomi.data.conditions": ("FilterConditions",),
+        ".filtering": ("filter",),
         ".merging": ("merge",),
         ".rescaling": ("fix_eval",),
         ".sampling": ("sample",),

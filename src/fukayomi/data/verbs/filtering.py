@@ -1,13 +1,13 @@
 """``fukayomi data filter``: keep the items that meet all conditions."""
 
 from collections.abc import Collection
-from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fukayomi._native import MATE_CP
+from fukayomi.data.conditions import FilterConditions
 from fukayomi.data.convert.blocks import Inputs, VerbError
 from fukayomi.data.formats.hcp import white_to_move
 from fukayomi.data.formats.hcpe import RESULT_BITS
@@ -19,43 +19,7 @@ from fukayomi.data.jobs.inputs import Files, opened
 from fukayomi.data.jobs.summary import Summary
 from fukayomi.data.verbs.job import finish, stream_blocks, verb_job
 from fukayomi.listener import SILENT, Listener
-from fukayomi.shogi.record import Record, Result
-
-
-@dataclass(frozen=True, slots=True)
-class FilterConditions:
-    """What is kept. None and an empty tuple are no condition."""
-
-    results: tuple[Result, ...] = ()
-    """Games with one of these results."""
-    min_eval: int | None = None
-    """Positions with an evaluation at least this far from 0, in centipawns."""
-    max_eval: int | None = None
-    """Positions with an evaluation at most this far from 0, in centipawns."""
-    mates: bool = True
-    """Whether to keep positions that are evaluated as a mate."""
-    min_ply: int | None = None
-    """Positions from this move of the game on; the first move is 1."""
-    max_ply: int | None = None
-    """Positions up to this move of the game."""
-    min_plies: int | None = None
-    """Games with at least this many moves."""
-    opponents: tuple[int, ...] = ()
-    """hcpe3 games with one of these opponents: 0 self-play, 1 Black was another program, 2 White was."""
-    min_rating: float | None = None
-    """Records in which both players are rated this high or higher."""
-
-    def given(self) -> set[str]:
-        """The names of the conditions that differ from their defaults."""
-        return {name for name, value in asdict(self).items() if value != getattr(_NOTHING, name)}
-
-    @property
-    def drops_positions(self) -> bool:
-        """Whether single positions of a game may be dropped."""
-        return bool(self.given() & {"min_eval", "max_eval", "mates", "min_ply", "max_ply"})
-
-
-_NOTHING = FilterConditions()
+from fukayomi.shogi.record import Record
 
 
 def filter(inputs: Files, out: Path | str, conditions: FilterConditions, *, listener: Listener = SILENT) -> Summary:
@@ -80,10 +44,7 @@ def filter(inputs: Files, out: Path | str, conditions: FilterConditions, *, list
     """
     inputs = opened(inputs)
     _check(inputs, conditions)
-    options = asdict(conditions) | {
-        "results": [int(result) for result in conditions.results], "opponents": list(conditions.opponents),
-    }  # fmt: skip
-    with verb_job("filter", inputs, [out], options, listener=listener) as job:
+    with verb_job("filter", inputs, [out], conditions.model_dump(mode="json"), listener=listener) as job:
         for block in stream_blocks(job, inputs, "filtering"):
             content = block.content
             if isinstance(content, Games):
@@ -167,7 +128,7 @@ def _check(inputs: Inputs, conditions: FilterConditions) -> None:
     allowed = {
         DataFormat.HCPE: {"results", "min_eval", "max_eval", "mates"},
         DataFormat.PSV: {"results", "min_eval", "max_eval", "mates", "min_ply", "max_ply"},
-        DataFormat.HCPE3: set(asdict(_NOTHING)) - {"min_rating"},
+        DataFormat.HCPE3: set(FilterConditions.model_fields) - {"min_rating"},
         DataFormat.RECORDS: {"results", "min_plies", "min_rating"},
     }
     if inputs.kind not in allowed:

@@ -467,7 +467,7 @@ class GameAnalysis(Tabular):
         return f"<GameAnalysis: {len(self.moves)} of {counted(self.total_moves, 'move')}>"
 
     def _repr_html_(self) -> str:
-        from fukayomi.engine.report.graph import graph_image
+        from fukayomi.engine.report.shapes import graph_image
 
         return graph_image(self) + super()._repr_html_()
 

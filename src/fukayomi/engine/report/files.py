@@ -7,8 +7,9 @@ from pathlib import Path
 from fukayomi.engine.analysis.game_analysis import GameAnalysis
 from fukayomi.engine.report.annotation import annotated, annotated_csa
 from fukayomi.engine.report.document import DOCUMENT, document_text, read_analysis
-from fukayomi.engine.report.graph import graph_png, graph_svg
+from fukayomi.engine.report.graph import graph_png
 from fukayomi.engine.report.page import analysis_page
+from fukayomi.engine.report.shapes import graph_svg
 from fukayomi.errors import InvalidValueError
 from fukayomi.files.atomic import replace_file
 from fukayomi.shogi.formats import write_csa, write_kif

@@ -1,13 +1,12 @@
-"""The evaluation graph: win rate and centipawns over the plies, with the mistakes marked.
+"""The evaluation graph as Matplotlib draws it: win rate and centipawns over the plies, with the mistakes marked.
 
-Matplotlib draws it in the colours of the page's light theme, with labels in Japanese or English. The page has a graph
-of its own (`page_graph.py`), which fits any width and follows the page's theme and language.
+It has the colours of the page's light theme, and labels in Japanese or English. The graphs of the page and of
+``analysis.svg`` are shapes of `shapes.py`, which need no Matplotlib.
 """
 
 # pyright: reportUnknownMemberType=false
 # (matplotlib's own types are incomplete.)
 
-import base64
 import io
 import locale
 from dataclasses import dataclass, replace
@@ -43,8 +42,6 @@ COLORS: Final = {
 }
 """CSS variables and their values in the light theme."""
 STYLE: Final[Any] = {
-    "svg.fonttype": "none",
-    "svg.hashsalt": "fukayomi",  # the same analysis gives the same bytes
     "font.family": "sans-serif",
     "font.size": 9,
     "axes.edgecolor": COLORS["line"],
@@ -81,7 +78,7 @@ LABELS: Final[dict[Language, Labels]] = {
 }
 
 
-def _labels(analysis: GameAnalysis, language: Language) -> Labels:
+def labels_of(analysis: GameAnalysis, language: Language) -> Labels:
     """The words of the graph of a game."""
     if language == "en":
         return LABELS[language]
@@ -89,12 +86,11 @@ def _labels(analysis: GameAnalysis, language: Language) -> Labels:
     return replace(LABELS[language], winrate=f"{black}の勝率 %", black=black, white=white)
 
 
-def draw(analysis: GameAnalysis, page: str = "", language: Language | None = None) -> "Figure":
+def draw(analysis: GameAnalysis, language: Language | None = None) -> "Figure":
     """Draw the graph.
 
     Args:
         analysis: The game.
-        page: Address of the page to whose rows the mistakes link, in SVG.
         language: Language of the labels. None: Japanese where the locale is Japanese and a Japanese font is installed,
             otherwise English.
 
@@ -106,12 +102,12 @@ def draw(analysis: GameAnalysis, page: str = "", language: Language | None = Non
     from matplotlib.ticker import MaxNLocator
 
     language = language or default_language()
-    labels = _labels(analysis, language)
+    labels = labels_of(analysis, language)
     with mpl.rc_context(_style(language)):
         figure = Figure(figsize=SIZE, facecolor=COLORS["card"])
         upper, lower = figure.subplots(2, 1, sharex=True, gridspec_kw={"height_ratios": (3, 2), "hspace": 0.09})
         figure.subplots_adjust(left=0.066, right=0.985, top=0.94, bottom=0.095)
-        _draw_winrate(upper, analysis, page, language)
+        _draw_winrate(upper, analysis, language)
         _draw_cp(lower, analysis, labels)
         for axes in (upper, lower):
             axes.set_xlim(*plies_shown(analysis))
@@ -127,24 +123,24 @@ def draw(analysis: GameAnalysis, page: str = "", language: Language | None = Non
 
 def default_language() -> Language:
     """Japanese where the locale is Japanese and a Japanese font is installed, otherwise English."""
+    return "ja" if spoken_language() == "ja" and japanese_font() else "en"
+
+
+def spoken_language() -> Language:
+    """The language of the locale; English unless it is Japanese."""
     spoken = (locale.getlocale()[0] or "").lower()  # ja_JP, on Windows Japanese_Japan
-    return "ja" if spoken.startswith(("ja_", "japanese")) and japanese_font() else "en"
-
-
-def graph_svg(analysis: GameAnalysis, page: str = "", language: Language | None = None) -> str:
-    """The graph as an SVG document of its own; mistakes link to their rows in the page."""
-    return _save(analysis, "svg", page, language).decode()
+    return "ja" if spoken.startswith(("ja_", "japanese")) else "en"
 
 
 def graph_png(analysis: GameAnalysis, language: Language | None = None) -> bytes:
     """The graph as a PNG picture of 1650 x 735 pixels."""
-    return _save(analysis, "png", "", language)
+    import matplotlib as mpl
 
-
-def graph_image(analysis: GameAnalysis) -> str:
-    """The graph as an ``<img>`` element, for notebooks."""
-    data = base64.b64encode(graph_svg(analysis).encode()).decode()
-    return f'<img alt="evaluation graph" src="data:image/svg+xml;base64,{data}">'
+    buffer = io.BytesIO()
+    language = language or default_language()
+    with mpl.rc_context(_style(language)):
+        draw(analysis, language).savefig(buffer, format="png", dpi=150, metadata={"Software": None})
+    return buffer.getvalue()
 
 
 def plies_shown(analysis: GameAnalysis) -> tuple[int, int]:
@@ -174,19 +170,8 @@ def _style(language: Language) -> Any:
     return STYLE | {"font.family": [font, "sans-serif"]}
 
 
-def _save(analysis: GameAnalysis, kind: str, page: str, language: Language | None) -> bytes:
-    import matplotlib as mpl
-
-    buffer = io.BytesIO()
-    metadata = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
-    language = language or default_language()
-    with mpl.rc_context(_style(language)):
-        draw(analysis, page, language).savefig(buffer, format=kind, dpi=150, metadata=metadata)
-    return buffer.getvalue()
-
-
-def _draw_winrate(axes: "Axes", analysis: GameAnalysis, page: str, language: Language) -> None:
-    labels = _labels(analysis, language)
+def _draw_winrate(axes: "Axes", analysis: GameAnalysis, language: Language) -> None:
+    labels = labels_of(analysis, language)
     plies = [position.ply for position in analysis.positions]
     rates = [100 * position.score.winrate for position in analysis.positions]
     axes.fill_between(
@@ -199,7 +184,7 @@ def _draw_winrate(axes: "Axes", analysis: GameAnalysis, page: str, language: Lan
     axes.plot(plies, rates, color=COLORS["ink"], linewidth=1.3)
     for kind in Mistake:
         name = kind.japanese if language == "ja" else kind.english
-        _draw_mistakes(axes, kind, name, [move for move in analysis.moves if move.mistake is kind], page)
+        _draw_mistakes(axes, kind, name, [move for move in analysis.moves if move.mistake is kind])
     axes.set_ylim(-4, 104)
     axes.set_yticks([0, 25, 50, 75, 100])
     axes.set_ylabel(labels.winrate)
@@ -210,8 +195,8 @@ def _draw_winrate(axes: "Axes", analysis: GameAnalysis, page: str, language: Lan
         axes.legend(handles, labels, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=4, frameon=False, borderpad=0)
 
 
-def _draw_mistakes(axes: "Axes", kind: Mistake, name: str, moves: list[MoveAnalysis], page: str) -> None:
-    """Draw mistakes of one class as the falls of the curve, uncertain ones hollow, with links to rows in the page."""
+def _draw_mistakes(axes: "Axes", kind: Mistake, name: str, moves: list[MoveAnalysis]) -> None:
+    """Draw mistakes of one class as the falls of the curve, uncertain ones hollow."""
     if not moves:
         return
     color = COLORS[kind.english]
@@ -227,13 +212,12 @@ def _draw_mistakes(axes: "Axes", kind: Mistake, name: str, moves: list[MoveAnaly
                 textcoords="offset points", ha="center", color=color, weight="bold",
             )  # fmt: skip
     moves = sorted(moves, key=lambda move: not move.is_certain)  # the legend shows the first mark
-    points = axes.scatter(
+    axes.scatter(
         [move.ply for move in moves],
         [100 * move.after.score.winrate for move in moves],
         s=MARK_SIZES[kind], edgecolors=color, zorder=3, label=name, clip_on=False,
         facecolors=[color if move.is_certain else COLORS["card"] for move in moves],
     )  # fmt: skip
-    points.set_urls([f"{page}#ply-{move.ply}" for move in moves])
 
 
 def _draw_cp(axes: "Axes", analysis: GameAnalysis, labels: Labels) -> None:

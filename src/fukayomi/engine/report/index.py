@@ -94,7 +94,7 @@ class AnalysisIndex(Tabular):
 
     def to_html(self) -> str:
         """The index as a web page; text from the records is escaped."""
-        return render("index", ("language",), games=self.games)
+        return render("index", games=self.games)
 
     def write(self, folder: Path) -> Path:
         """Write the page to the folder with the reports.

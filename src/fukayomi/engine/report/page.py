@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 from fukayomi.engine.analysis.game_analysis import GameAnalysis, SearchLimits, SideSummary
 from fukayomi.engine.report.embedding import embedded
-from fukayomi.engine.report.page_graph import PageGraph
 from fukayomi.engine.report.rendering import render
 from fukayomi.engine.report.replay import marks_of, replay
+from fukayomi.engine.report.shapes import GraphShapes
 from fukayomi.engine.report.words import Words, ending, search_limits, verdict
 from fukayomi.shogi import BLACK, WHITE
-from fukayomi.shogi.svg import board_frame, piece_symbols
+from fukayomi.shogi.svg import piece_symbols
 
 CARDS = 9
 """Mistakes listed above the table, which has all of them."""
@@ -35,7 +35,7 @@ def analysis_page(analysis: GameAnalysis) -> str:
     sides = analysis.record.side_names
     return render(
         "page",
-        ("language", "page"),
+        "analysis",
         game=analysis,
         ending=ending(analysis.record),
         limits=[search_limits(limits) for limits in _limits(analysis)],
@@ -49,10 +49,9 @@ def analysis_page(analysis: GameAnalysis) -> str:
         turning_point=analysis.turning_point(),
         marks_of=marks_of,
         verdict_of=verdict,
-        graph=PageGraph.from_analysis(analysis) if analysis.positions else None,
+        graph=GraphShapes.from_analysis(analysis) if analysis.positions else None,
         replay=replay(analysis),
         document=embedded(analysis),
-        board=Markup(board_frame()),
         pieces=Markup(piece_symbols()),
         moves=_beginning,
     )

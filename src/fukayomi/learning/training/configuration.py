@@ -16,7 +16,6 @@ temperature = 1.0
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self, cast
 
@@ -43,7 +42,7 @@ WEIGHTS = (1e-6, 1e6)
 """Smallest and largest weight of a file."""
 NETWORK_FILES = ("initial", "teacher")
 """Settings of a run that are files of networks."""
-FAMILIES: dict[str, type[Any]] = {"residual": NetworkConfig, FAMILY: SparseConfig}
+FAMILIES: dict[str, type[AnyConfig]] = {"residual": NetworkConfig, FAMILY: SparseConfig}
 """Shapes of networks by family, the key `family` of a table."""
 
 
@@ -61,12 +60,9 @@ def _network(table: Any) -> AnyConfig:
     family = given.pop("family", "residual")
     if family not in FAMILIES:
         raise InvalidValueError(f"family {family!r} is not one of {', '.join(FAMILIES)}")
-    known = [field.name for field in fields(FAMILIES[family])]
-    if odd := [name for name in given if name not in known]:
-        raise InvalidValueError(f"{odd[0]}: {unknown(odd[0], known)}")
-    if isinstance(heads := given.get("heads"), list):
-        given["heads"] = tuple(cast("list[Any]", heads))
-    return FAMILIES[family](**given)
+    if odd := [name for name in given if name not in FAMILIES[family].model_fields]:
+        raise InvalidValueError(f"{odd[0]}: {unknown(odd[0], list(FAMILIES[family].model_fields))}")
+    return FAMILIES[family].model_validate(given)
 
 
 class LearningSettings(Settings):

@@ -29,8 +29,9 @@ from fukayomi.loop.settings import (
     LoopError,
     PlaySettings,
 )
-from fukayomi.selfplay.matches import MOST_PLIES, play_networks
+from fukayomi.selfplay.matches import play_networks
 from fukayomi.selfplay.pool_threads import games_at_once
+from fukayomi.selfplay.settings import MOST_PLIES
 
 BATCH = 8
 """Positions per batch on a CPU."""

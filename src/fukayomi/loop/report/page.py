@@ -84,7 +84,6 @@ def write_report(path: Path | str, out: Path | None = None) -> Path:
         pictures[theme] = base64.b64encode(picture(figure, "svg", theme, language)).decode()
     page = render(
         "loop",
-        ("language",),
         folder=FOLDER,
         images="data:",
         status=status,

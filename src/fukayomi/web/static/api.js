@@ -1,5 +1,6 @@
 // Requests to the server. Answers are JSON unless said otherwise; an error has the server's text.
 
+/** @param {string} method @param {string} path @param {BodyInit} [body] @param {Record<string, string>} [headers] */
 async function request(method, path, body, headers = {}) {
   const response = await fetch(path, {method, body, headers, credentials: "same-origin"});
   if (response.ok) return response;
@@ -14,12 +15,15 @@ async function request(method, path, body, headers = {}) {
 
 const JSON_TYPE = {"Content-Type": "application/json"};
 
+/** What an error says. @param {unknown} error */
+export const messageOf = error => (error instanceof Error ? error.message : String(error));
+
 export const api = {
-  /** @param {string} path */
+  /** @template T @param {string} path @returns {Promise<T>} */
   async get(path) {
     return (await request("GET", path)).json();
   },
-  /** @param {string} path @param {unknown} value */
+  /** @template T @param {string} path @param {unknown} value @returns {Promise<T>} */
   async post(path, value) {
     return (await request("POST", path, JSON.stringify(value), JSON_TYPE)).json();
   },
@@ -29,7 +33,7 @@ export const api = {
     const [, name] = /filename\*=UTF-8''([^;]+)/.exec(response.headers.get("Content-Disposition") ?? "") ?? [];
     return {name: decodeURIComponent(name ?? "file"), content: await response.blob()};
   },
-  /** Send bytes or text as they are. @param {string} path @param {BodyInit} body */
+  /** Send bytes or text as they are. @template T @param {string} path @param {BodyInit} body @returns {Promise<T>} */
   async upload(path, body) {
     return (await request("POST", path, body, {"Content-Type": "application/octet-stream"})).json();
   },

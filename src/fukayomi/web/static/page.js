@@ -1,11 +1,11 @@
 // The page as a whole: the context that its parts share, and the shell around the tabs.
 import {html, nothing} from "./vendor/lit-html.js";
-import {api} from "./api.js";
-import {asPosition, boardSvg} from "./board/drawing.js";
+import {keyList, keyPressed} from "./actions.js";
 import {FactBook} from "./board/facts.js";
 import {BoardView} from "./board/view.js";
-import {chooseLanguage, knows, preferredLanguage, translate} from "./i18n.js";
-import {keyPressed, keyList} from "./keys.js";
+import {chooseLanguage, preferredLanguage, translate} from "./language.js";
+import {english} from "./lang/en.js";
+import {japanese} from "./lang/ja.js";
 import {GameReport} from "./report/report.js";
 import {LiveAnalysis} from "./live/analysis.js";
 import {isHandicap, pieceName, westernLine} from "./position.js";
@@ -14,40 +14,51 @@ import {Game} from "./record/game.js";
 import {keepOnLeaving, keptRecord} from "./record/keeping.js";
 import {moveBar, recordView, scrollToCurrent} from "./record/view.js";
 import {Setup} from "./record/setup.js";
+import {RunList} from "./runs/list.js";
 import {remember, setting} from "./settings.js";
-import {TABS} from "./tabs/index.js";
+import {makeTabs} from "./tabs/index.js";
+/** @import {AnalysedLine, Facts, GameRecord, JudgedMove, LiveLine, RecordNode, ServerState} from "documents" */
+/** @import {Host} from "./board/view.js" */
+/** @import {Socket} from "./socket.js" */
+/** @import {Tab} from "./tabs/tab.js" */
+
+/** @typedef {LiveLine | (AnalysedLine & {english: string[]})} NamedLine  Its moves have names in both languages. */
+
+/** One file a language, with equal keys. */
+const TEXTS = {ja: japanese, en: english};
 
 export class Page {
   /**
-   * @param {any} state  What /api/state answers.
-   * @param {import("./socket.js").Socket} socket
+   * @param {ServerState} state  What /api/state answers.
+   * @param {Socket} socket
    * @param {(template: unknown) => void} draw
    */
   constructor(state, socket, draw) {
     this.state = state;
     this.socket = socket;
     this.draw = draw;
-    this.api = api;
     this.language = preferredLanguage();
     this.game = new Game(() => this.positionChanged());
     this.facts = new FactBook((id, facts) => this.factsArrived(id, facts), error => this.notify(error.message));
-    this.board = options => boardSvg({...options, position: asPosition(options.position)});
     this.flip = false;
     this.message = "";
     this.spoken = "";
     this.isAsked = false;
     this.wasConnected = false;
-    /** The node that was scrolled into sight. @type {import("./record/game.js").RecordNode | null} */
+    /** The node that was scrolled into sight. @type {RecordNode | null} */
     this.scrolledTo = null;
-    /** The tab whose name was scrolled into sight, where not all names fit. @type {import("./tabs/index.js").Tab | null} */
+    /** The tab whose name was scrolled into sight, where not all names fit. @type {Tab | null} */
     this.tabInSight = null;
     this.view = new BoardView(this.boardHost());
     this.files = new Files(this);
     this.setup = new Setup(this);
     this.live = new LiveAnalysis(this);
     this.report = new GameReport(this);
-    const wanted = location.hash.slice(1);
-    this.tab = TABS.find(tab => tab.id === wanted) ?? TABS[0];
+    /** What there is of runs and matches. */
+    this.runs = new RunList(this);
+    this.tabs = makeTabs(this);
+    /** The tab that is shown. */
+    this.tab = this.tabNamed(location.hash.slice(1)) ?? this.tabs[0];
   }
 
   /** Show the page and what was named on the command line. */
@@ -64,7 +75,7 @@ export class Page {
       if (before && before !== this.state.network.identity) this.live.forget();
       this.update();
     });
-    for (const event of ["open", "close"]) this.socket.on(event, () => this.update());
+    for (const event of /** @type {const} */ (["open", "close"])) this.socket.on(event, () => this.update());
     const kept = keptRecord();
     if (kept) {
       this.game.load(kept.record);
@@ -73,7 +84,7 @@ export class Page {
       this.report.goOn(kept.job);
     }
     keepOnLeaving(this);
-    this.tab.enter?.(this);
+    this.tab.enter();
     this.positionChanged();
     this.render();
     this.socket.connect();
@@ -83,31 +94,31 @@ export class Page {
   // ------------------------------------------------------------------------------------ context
 
   /** A text in the reader's language. @param {string} key @param {Record<string, string | number>} [values] */
-  t = (key, values) => translate(this.language, key, values);
+  t = (key, values) => translate(TEXTS[this.language], key, values);
 
-  /** A move or another thing with a Japanese and an English name. @param {{japanese?: string, english?: string, usi?: string} | null | undefined} named */
+  /** A move or another thing with a Japanese and an English name. @param {{japanese?: string, english?: string, usi?: string | null} | null | undefined} named */
   nameOf(named) {
     if (!named) return "";
     return (this.language === "ja" ? named.japanese : named.english || named.japanese) || named.usi || "";
   }
 
-  /** A move of a line. @param {import("./live/analysis.js").Line} line @param {number} step */
+  /** A move of a line. @param {NamedLine} line @param {number} step */
   moveName(line, step) {
-    return this.nameOf({japanese: line.japanese?.[step], english: line.english?.[step], usi: line.pv[step]});
+    return this.nameOf({japanese: line.japanese[step], english: line.english[step], usi: line.pv[step]});
   }
 
-  /** A line's moves as text. @param {import("./live/analysis.js").Line} line */
+  /** A line's moves as text. @param {NamedLine} line */
   lineText(line) {
     return line.pv.map((_, step) => this.moveName(line, step)).join(" ");
   }
 
-  /** The best line of a report at a ply of the main line; documents name moves in Japanese only. @param {number} ply */
+  /** The best line of a report at a ply of the main line; documents name moves in Japanese only. @param {number} ply @returns {NamedLine | undefined} */
   reportLine(ply) {
     const line = this.report.positionAt(ply)?.lines[0];
     return line && {...line, english: westernLine(this.game.positionAt(this.game.mainLine()[ply]), line.pv)};
   }
 
-  /** A move of a report. @param {import("./report/report.js").JudgedMove} move */
+  /** A move of a report. @param {JudgedMove} move */
   judgedName(move) {
     const node = this.game.node(this.game.mainLine()[move.ply]);
     return this.nameOf({japanese: move.japanese, english: node?.english, usi: move.move});
@@ -132,7 +143,7 @@ export class Page {
 
   /** The text of a key that ends with a word of the server; the word itself where the page does not know it. @param {string} group @param {string} word */
   word(group, word) {
-    return knows(`${group}.${word}`) ? this.t(`${group}.${word}`) : word.replaceAll("_", " ");
+    return `${group}.${word}` in english ? this.t(`${group}.${word}`) : word.replaceAll("_", " ");
   }
 
   /** Render again, once for all changes until the next frame. */
@@ -160,22 +171,27 @@ export class Page {
   };
 
   /** @param {string} id */
+  tabNamed(id) {
+    return this.tabs.find(tab => tab.id === id);
+  }
+
+  /** @param {string} id */
   openTab(id) {
-    const tab = TABS.find(each => each.id === id);
+    const tab = this.tabNamed(id);
     if (!tab || tab === this.tab) return;
-    this.tab.leave?.(this);
+    this.tab.leave();
     this.tab = tab;
     this.view.clear();
     history.replaceState(null, "", `#${id}`);
-    tab.enter?.(this);
+    tab.enter();
     this.update();
   }
 
-  /** Put a record on the board, and show the board. @param {import("./record/game.js").GameRecord} record @param {boolean} [staysOnTab]  Do not show it. */
+  /** Put a record on the board, and show the board. @param {GameRecord} record @param {boolean} [staysOnTab]  Do not show it. */
   openRecord(record, staysOnTab = false) {
     this.setup.close();
     this.game.load(record);
-    if (this.tab.board === false && !staysOnTab) this.openTab("analyse");
+    if (!this.tab.hasBoard && !staysOnTab) this.openTab("analyse");
   }
 
   /** @param {boolean} flip */
@@ -211,12 +227,12 @@ export class Page {
   positionChanged() {
     this.view.clear();
     this.live?.positionChanged();
-    for (const tab of TABS) tab.positionChanged?.(this);
+    for (const tab of this.tabs) tab.positionChanged();
     this.facts.load(this.game);
     this.update();
   }
 
-  /** @param {number} id @param {import("./board/facts.js").Facts} facts */
+  /** @param {number} id @param {Facts} facts */
   factsArrived(id, facts) {
     const node = this.game.node(id);
     if (node && id !== 0) {
@@ -247,11 +263,11 @@ export class Page {
 
   /** The reader makes a move on the board. @param {string} usi */
   move(usi) {
-    if (this.tab.onMove?.(usi, this)) return;
+    if (this.tab.onMove(usi)) return;
     this.game.play(usi);
   }
 
-  /** @returns {import("./board/view.js").Host} */
+  /** @returns {Host} */
   boardHost() {
     const page = this;
     return {
@@ -259,7 +275,7 @@ export class Page {
       legal: () => this.facts.get(this.game)?.legal ?? [],
       move: usi => this.move(usi),
       get place() {
-        return page.setup.isOpen ? (from, to) => page.setup.place(from, to) : null;
+        return page.setup.isOpen ? page.setup.place.bind(page.setup) : null;
       },
       holdsPiece: () => this.setup.isOpen && this.setup.piece !== null,
       say: this.say,
@@ -273,7 +289,7 @@ export class Page {
   drawing() {
     const {flip} = this;
     if (this.setup.isOpen) return {position: this.setup.position, flip};
-    return {position: this.game.position, last: this.game.current.usi, flip, ...this.tab.overlay?.(this)};
+    return {position: this.game.position, last: this.game.current.usi, flip, ...this.tab.overlay()};
   }
 
   // ------------------------------------------------------------------------------------ mistakes
@@ -308,13 +324,13 @@ export class Page {
   }
 
   template() {
-    const {t, tab} = this, hasBoard = tab.board !== false;
+    const {t, tab, tabs} = this, {hasBoard} = tab;
     return html`
       <header class="top">
         <h1>fukayomi <small>${t("page.subtitle")}</small></h1>
-        <nav role="tablist" aria-label=${t("page.tabs")} @keydown=${event => this.tabKey(event)}>${TABS.map(each => html`<button type="button" role="tab" id=${`tab-${each.id}`}
+        <nav role="tablist" aria-label=${t("page.tabs")} @keydown=${event => this.tabKey(event)}>${tabs.map(each => html`<button type="button" role="tab" id=${`tab-${each.id}`}
           aria-selected=${each === tab ? "true" : "false"} aria-controls="panel" tabindex=${each === tab ? 0 : -1}
-          @click=${() => this.openTab(each.id)}>${t(each.title)}</button>`)}</nav>
+          @click=${() => this.openTab(each.id)}>${t(`tab.${each.id}`)}</button>`)}</nav>
         ${this.tools()}
       </header>
       ${this.banner()}
@@ -324,7 +340,7 @@ export class Page {
           ${this.setup.isOpen ? this.setup.render() : moveBar(this)}
           <p class="situation" ?hidden=${!this.situation()}>${this.situation()}</p>
         </section>` : nothing}
-        <section class="panel" id="panel" role="tabpanel" aria-labelledby=${`tab-${tab.id}`}>${tab.render(this)}</section>
+        <section class="panel" id="panel" role="tabpanel" aria-labelledby=${`tab-${tab.id}`}>${tab.render()}</section>
         ${hasBoard ? html`<section class="record" aria-label=${t("record.title")}>${recordView(this)}</section>` : nothing}
       </main>
       <div class="unseen" aria-live="polite" id="spoken">${this.spoken}</div>
@@ -335,7 +351,7 @@ export class Page {
     const {t} = this, dark = document.documentElement.dataset.theme ?? "";
     return html`<div class="tools">
       <label class="unseen" for="language">${t("page.language")}</label>
-      <select id="language" @change=${event => this.setLanguage(event.target.value)}>
+      <select id="language" @change=${event => this.setLanguage(event.target.value === "ja" ? "ja" : "en")}>
         <option value="ja" lang="ja" ?selected=${this.language === "ja"}>日本語</option>
         <option value="en" lang="en" ?selected=${this.language === "en"}>English</option>
       </select>
@@ -349,11 +365,11 @@ export class Page {
 
   /** Arrow keys among the tabs. @param {KeyboardEvent} event */
   tabKey(event) {
-    const direction = {ArrowLeft: -1, ArrowRight: 1}[event.key];
+    const direction = event.key === "ArrowLeft" ? -1 : event.key === "ArrowRight" ? 1 : 0;
     if (!direction) return;
     event.preventDefault();
     event.stopPropagation();
-    const next = TABS[(TABS.indexOf(this.tab) + direction + TABS.length) % TABS.length];
+    const next = this.tabs[(this.tabs.indexOf(this.tab) + direction + this.tabs.length) % this.tabs.length];
     this.openTab(next.id);
     document.getElementById(`tab-${next.id}`)?.focus();
   }

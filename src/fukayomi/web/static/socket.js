@@ -1,6 +1,13 @@
 // The WebSocket to the server. It connects again by itself; what was sent while it was closed is lost, and its users
 // begin anew when they hear "open".
 
+/** @import {EndMessage, JobMessage, PlayMessage, ReportMessage, StateMessage} from "documents" */
+
+/**
+ * What may be heard, by its type: messages of the server, and that the connection is there or lost.
+ * @typedef {{end: EndMessage, job: JobMessage, play: PlayMessage, report: ReportMessage, state: StateMessage, open: object, close: object}} Messages
+ */
+
 const FIRST_WAIT_MS = 250, LONGEST_WAIT_MS = 4000;
 
 export class Socket {
@@ -8,8 +15,8 @@ export class Socket {
   constructor(url) {
     this.url = url;
     this.connected = false;
-    /** @type {Map<string, Set<(message: any) => void>>} */
-    this.handlers = new Map();
+    /** @type {{[K in keyof Messages]: Set<(message: Messages[K]) => void>}} */
+    this.handlers = {end: new Set(), job: new Set(), play: new Set(), report: new Set(), state: new Set(), open: new Set(), close: new Set()};
     this.wait = FIRST_WAIT_MS;
     this.last = 0;
     /** @type {WebSocket | null} */
@@ -38,16 +45,14 @@ export class Socket {
     });
   }
 
-  /** Hear messages of a type; also `open` and `close`. @param {string} type @param {(message: any) => void} handler */
+  /** Hear messages of a type. @template {keyof Messages} K @param {K} type @param {(message: Messages[K]) => void} handler */
   on(type, handler) {
-    const handlers = this.handlers.get(type) ?? new Set();
-    this.handlers.set(type, handlers.add(handler));
-    return () => handlers.delete(handler);
+    this.handlers[type].add(handler);
   }
 
-  /** @param {string} type @param {any} message */
+  /** @template {keyof Messages} K @param {K} type @param {Messages[K]} message */
   tell(type, message) {
-    for (const handler of this.handlers.get(type) ?? []) handler(message);
+    for (const handler of this.handlers[type] ?? []) handler(message);
   }
 
   /** Whether it was sent. @param {object} message */

@@ -1,18 +1,7 @@
 // What the server says of positions: the legal moves, names of the last move, check, repetition, the end of the game.
 import {api} from "../api.js";
-
-/**
- * @typedef {object} Facts
- * @property {string} sfen
- * @property {string[]} legal
- * @property {boolean} check
- * @property {string | null} japanese  The last move.
- * @property {string | null} english
- * @property {string | null} repetition
- * @property {boolean} declaration  Whether the side to move can declare a win.
- * @property {"mate" | "repetition" | "perpetual_check" | null} end  Why the game is over by the rules.
- * @property {"b" | "w" | null} winner
- */
+/** @import {Facts, PositionQuestion} from "documents" */
+/** @import {Game} from "../record/game.js" */
 
 /** Positions remembered. */
 const KEPT = 2000;
@@ -28,12 +17,12 @@ export class FactBook {
     this.asked = new Map();
   }
 
-  /** What is known of a node's position. @param {import("../record/game.js").Game} game @param {number} [id] */
+  /** What is known of a node's position. @param {Game} game @param {number} [id] */
   get(game, id) {
     return this.known.get(game.keyOf(id));
   }
 
-  /** Ask the server for what is not known. @param {import("../record/game.js").Game} game @returns {Promise<Facts | null>} */
+  /** Ask the server for what is not known. @param {Game} game @returns {Promise<Facts | null>} */
   load(game) {
     const key = game.keyOf(), id = game.place, known = this.known.get(key);
     if (known) {
@@ -42,8 +31,10 @@ export class FactBook {
     }
     const running = this.asked.get(key);
     if (running) return running;
-    const answer = api.post("api/position", {sfen: game.start, moves: game.moves()}).then(
-      facts => {
+    /** @type {PositionQuestion} */
+    const question = {sfen: game.start, moves: game.moves()};
+    const answer = api.post("api/position", question).then(
+      (/** @type {Facts} */ facts) => {
         if (this.known.size >= KEPT) this.known.delete(this.known.keys().next().value ?? "");
         this.known.set(key, facts);
         this.arrived(id, facts);

@@ -1,14 +1,18 @@
 // The main board: hands, moves by mouse, touch and keyboard, the choice of promotion, the position in words.
 import {html, nothing} from "../vendor/lit-html.js";
-import {IN_HAND, inWords, pieceName, sideOf, squareAt, squareName, placeOf} from "../position.js";
+import {IN_HAND, heldAt, inWords, pieceName, sideOf, squareAt, squareName, placeOf} from "../position.js";
 import {boardSvg, faceOf, pieceSvg, squareUnder, WIDTH} from "./drawing.js";
+/** @import {Drawing} from "./drawing.js" */
 
+const BLACK_ABOVE = /** @type {const} */ (["b", "w"]), WHITE_ABOVE = /** @type {const} */ (["w", "b"]);
+/** Steps of the cursor by key. @type {Record<string, [number, number]>} */
+const STEPS = {ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1]};
 /** Pixels that a pressed mouse moves before it drags. */
 const DRAG_AFTER = 4;
 
 /**
  * @typedef {object} Host  What the board needs from the page.
- * @property {() => import("./drawing.js").Drawing & {movable?: "both" | "b" | "w" | "none"}} drawing
+ * @property {() => Drawing} drawing
  * @property {() => string[]} legal  The legal moves of the position.
  * @property {(usi: string) => void} move  The reader has made a move.
  * @property {((from: string | null, to: string) => void) | null} place  In a position that is set up by hand: a piece goes from a square
@@ -16,7 +20,7 @@ const DRAG_AFTER = 4;
  * @property {() => boolean} holdsPiece  Whether the next tap places a piece that is not on the board.
  * @property {(text: string) => void} say  To screen readers.
  * @property {() => void} update
- * @property {(key: string, values?: object) => string} t
+ * @property {(key: string, values?: Record<string, string | number>) => string} t
  * @property {(side: "b" | "w") => string} side  What a side is called.
  * @property {() => "ja" | "en"} language
  */
@@ -52,7 +56,7 @@ export class BoardView {
   pieceAt(place) {
     const {position} = this.host.drawing();
     if (!place.includes(":")) return position.squares.get(place);
-    const [side, kind] = place.split(":");
+    const [side, kind] = heldAt(place);
     return position.hands[side][kind] > 0 ? (side === "b" ? kind : kind.toLowerCase()) : undefined;
   }
 
@@ -104,6 +108,7 @@ export class BoardView {
     this.host.move(usi);
   }
 
+  /** @param {string} place */
   nameOf(place) {
     const piece = this.pieceAt(place), language = this.host.language();
     if (place.includes(":")) return this.host.t("board.inHand", {piece: pieceName(place[2], language)});
@@ -156,6 +161,7 @@ export class BoardView {
     drag.ghost.style.transform = `translate(${event.clientX}px, ${event.clientY}px) translate(-50%, -50%)`;
   }
 
+  /** @param {string} from */
   makeGhost(from) {
     const piece = this.pieceAt(from) ?? "P", flip = this.host.drawing().flip ?? false;
     const ghost = document.createElementNS("http://www.w3.org/2000/svg", "svg");
@@ -201,11 +207,12 @@ export class BoardView {
 
   /** Keys of the focused board: arrows move a cursor, Enter and Space point. @param {KeyboardEvent} event */
   key(event) {
-    const steps = {ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1]}, step = steps[event.key];
+    const step = STEPS[event.key];
     if (event.target !== event.currentTarget || event.ctrlKey || event.altKey || event.metaKey) return;
     const sign = this.host.drawing().flip ? -1 : 1;
     if (step) {
       const [column, row] = this.cursor ? placeOf(this.cursor) : [4, 4];
+      /** @param {number} value */
       const clamp = value => Math.max(0, Math.min(8, value));
       this.cursor = squareAt(clamp(column + sign * step[0]), clamp(row + sign * step[1]));
       this.host.say(this.nameOf(this.cursor));
@@ -223,8 +230,8 @@ export class BoardView {
 
   // ------------------------------------------------------------------------------------ drawing
 
-  /** A side's name and hand. @param {"b" | "w"} side @param {string} name */
-  hand(side, name) {
+  /** A side's name and hand. @param {"b" | "w"} side @param {[string, string]} names */
+  hand(side, names) {
     const {position, flip = false, tints = []} = this.host.drawing(), {t} = this.host;
     const held = IN_HAND.filter(kind => position.hands[side][kind] > 0), language = this.host.language();
     const pieces = held.map(kind => {
@@ -237,7 +244,7 @@ export class BoardView {
     });
     const mark = side === "b" ? "☗" : "☖";
     return html`<div class=${`plate ${position.turn === side ? "to-move" : ""}`} data-side=${side}>
-      <span class="player"><span aria-hidden="true">${mark}</span> ${name || this.host.side(side)}</span>
+      <span class="player"><span aria-hidden="true">${mark}</span> ${names[side === "b" ? 0 : 1] || this.host.side(side)}</span>
       <span class="hand" role="group" aria-label=${t("board.hand", {side: this.host.side(side)})} data-place=${this.host.place ? `${side}:` : nothing}
         @click=${event => this.host.place && !event.target.closest("button") && this.tap(`${side}:`)}>${pieces}</span>
     </div>`;
@@ -247,16 +254,15 @@ export class BoardView {
   render(names) {
     const drawing = this.host.drawing(), {t} = this.host, language = this.host.language();
     const targets = this.selected && !this.host.place ? this.movesOf(this.selected).map(usi => usi.slice(2, 4)) : [];
-    const [upper, lower] = drawing.flip ? ["b", "w"] : ["w", "b"];
-    const nameOf = side => names[side === "b" ? 0 : 1];
+    const [upper, lower] = drawing.flip ? BLACK_ABOVE : WHITE_ABOVE;
     return html`<div class="main-board" @pointerdown=${event => this.press(event)}>
-      ${this.hand(/** @type {"b" | "w"} */ (upper), nameOf(upper))}
+      ${this.hand(upper, names)}
       <div class="squares" role="application" tabindex="0" aria-label=${t("board.label")} aria-describedby="position-text"
         @keydown=${event => this.key(event)} @click=${event => this.click(event)} @blur=${() => this.blur()}>
         ${boardSvg({...drawing, selected: this.selected, targets, cursor: this.cursor})}
         ${this.choice.length ? this.choiceOf() : nothing}
       </div>
-      ${this.hand(/** @type {"b" | "w"} */ (lower), nameOf(lower))}
+      ${this.hand(lower, names)}
       <p id="position-text" class="unseen">${inWords(drawing.position, language, [this.host.side("b"), this.host.side("w")])}</p>
     </div>`;
   }
@@ -267,10 +273,17 @@ export class BoardView {
     this.host.update();
   }
 
+  /** @param {Event} event */
+  dropChoice(event) {
+    event.stopPropagation();
+    this.clear();
+    this.host.update();
+  }
+
   choiceOf() {
     const {t} = this.host, {position, flip = false} = this.host.drawing();
     return html`<div class="choice" role="group" aria-label=${t("board.promote?")} @click=${event => event.stopPropagation()}
-      @keydown=${event => event.key === "Escape" && (this.clear(), event.stopPropagation(), this.host.update())}>
+      @keydown=${event => event.key === "Escape" && this.dropChoice(event)}>
       ${this.choice.map(usi => {
         const piece = position.squares.get(usi.slice(0, 2)) ?? "P", promoted = usi.endsWith("+");
         const face = promoted ? `+${piece}` : piece;

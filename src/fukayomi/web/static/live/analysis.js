@@ -1,11 +1,13 @@
 // The live analysis: asks the engine about the position on the board and keeps what it said, by position.
 import {isMove} from "../position.js";
 import {remember, setting} from "../settings.js";
+/** @import {Analyse, EndMessage, ReportMessage} from "documents" */
+/** @import {Page} from "../page.js" */
 
 /** The client waits so long while a key repeats (ms). */
 const PAUSE_MS = 120;
 /** Lines asked for; fewer are shown. They cost the search nothing. */
-export const ASKED_LINES = 10;
+const ASKED_LINES = 10;
 /** Positions whose results are kept. */
 const KEPT = 1000;
 /** Arrows: at most so many, of moves that lose at most so much against the best. */
@@ -14,35 +16,11 @@ const MOST_ARROWS = 3, ARROW_LOSS_CP = 100;
 export const LIMITS = [1000, 10000, 100000, 1000000, -2000, -10000, -60000, 0];
 
 /**
- * @typedef {object} Line
- * @property {string} move
- * @property {number} visits
- * @property {number} prior
- * @property {number | null} win_rate  Black's, 0 to 1; null if the search has not visited the move.
- * @property {number | null} cp  Black's side; null as above.
- * @property {number | null} mate  Plies; null if none is proven.
- * @property {number} depth
- * @property {string[]} pv
- * @property {string[]} japanese
- * @property {string[]} [english]
- */
-
-/**
- * @typedef {object} Report
- * @property {number} nodes
- * @property {number} nps
- * @property {number} time_ms
- * @property {number} visits  Of the root.
- * @property {boolean} [decided]  Whether the result is proven or cannot change.
- * @property {Line[]} lines
- */
-
-/**
  * @typedef {"off" | "waiting" | "running" | "limit" | "stopped" | "taken" | "error" | "offline"} LiveState
  */
 
 export class LiveAnalysis {
-  /** @param {import("../page.js").Page} page */
+  /** @param {Page} page */
   constructor(page) {
     this.page = page;
     this.isOn = setting("engine", true);
@@ -58,8 +36,7 @@ export class LiveAnalysis {
     /** Id of the newest request; reports of others are dropped. */
     this.id = -1;
     this.askedKey = "";
-    this.lastReport = 0;
-    /** @type {Map<string, Report>} */
+    /** @type {Map<string, ReportMessage>} */
     this.results = new Map();
     this.timer = 0;
     const {socket} = page;
@@ -147,6 +124,7 @@ export class LiveAnalysis {
     }
     this.id = socket.newId();
     this.askedKey = this.key;
+    /** @type {Analyse & {type: "analyse"}} */
     const message = {type: "analyse", id: this.id, sfen: game.start, moves: game.moves(), multipv: ASKED_LINES, limit: limit > 0 ? {nodes: limit} : limit < 0 ? {time_ms: -limit} : {}};
     this.setState(socket.send(message) ? "running" : "offline");
   }
@@ -166,7 +144,7 @@ export class LiveAnalysis {
 
   // ------------------------------------------------------------------------------------ answers
 
-  /** @param {Report & {id: number}} message */
+  /** @param {ReportMessage} message */
   reported(message) {
     if (message.id !== this.id) return;
     const known = this.results.get(this.askedKey);
@@ -177,13 +155,13 @@ export class LiveAnalysis {
     this.page.update();
   }
 
-  /** @param {{id: number, reason: string, text?: string}} message */
+  /** @param {EndMessage} message */
   ended(message) {
     if (message.id !== this.id) return;
     this.id = -1;
-    this.errorText = message.text ?? "";
+    this.errorText = message.text;
     const known = this.results.get(this.askedKey);
-    this.setState(/** @type {LiveState} */ (message.reason));
+    this.setState(message.reason);
     if (message.reason === "limit" && known?.lines[0]) this.page.say(this.page.t("live.spoken", {score: this.page.scoreText(known.lines[0]), move: this.page.moveName(known.lines[0], 0)}));
   }
 

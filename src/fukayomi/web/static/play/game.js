@@ -1,54 +1,40 @@
 // A game against the engine. The server has the rules, the clocks and the engine; here is what the page knows of it.
-import {api} from "../api.js";
+import {api, messageOf} from "../api.js";
+/** @import {GameRecord, PlayHint, PlayMessage, PlayQuestion} from "documents" */
+/** @import {Page} from "../page.js" */
 
 const KEPT = "fukayomi.play", TICK_MS = 250;
 
-/**
- * @typedef {object} PlayState  What the server says of a game; a higher version is newer.
- * @property {string} id
- * @property {number} version
- * @property {"black" | "white"} color  The reader's side.
- * @property {"reader" | "engine" | "over"} phase
- * @property {"black" | "white"} turn
- * @property {string} start
- * @property {{usi: string, japanese: string, english: string, time_ms: number | null, cp: number | null, mate: number | null}[]} moves
- * @property {boolean} can_declare
- * @property {boolean} can_take_back
- * @property {string | null} end
- * @property {"black" | "white" | "draw" | null} winner
- * @property {[string, string]} names
- * @property {Record<"black" | "white", {main_ms: number, byoyomi_ms: number, increment_ms: number} | null>} clocks
- * @property {number} elapsed_ms  Since the side to move began.
- * @property {string} error
- */
-
+/** A game of the server, and what the board shows of it; of two states the one with the higher version is newer. */
 export class PlayedGame {
-  /** @param {import("../page.js").Page} page */
+  /** @param {Page} page */
   constructor(page) {
     this.page = page;
-    /** @type {PlayState | null} */
+    /** @type {PlayMessage | null} */
     this.state = null;
-    /** @type {{ply: number, usi: string, japanese: string[], win_rate: number, cp: number} | null} */
+    /** @type {PlayHint | null} */
     this.hint = null;
     this.isBusy = false;
     this.heardAt = 0;
-    /** What was last heard of a game that is not this page's, or not yet. @type {PlayState | null} */
+    /** The node of the last move. @type {number | undefined} */
+    this.end = undefined;
+    /** What was last heard of a game that is not this page's, or not yet. @type {PlayMessage | null} */
     this.early = null;
     page.socket.on("play", message => {
       if (message.id === this.state?.id) this.take(message);
       else this.early = message;
     });
     page.socket.on("open", () => this.refresh());
-    setInterval(() => this.isRunning && this.hasClock && page.update(), TICK_MS);
+    setInterval(() => this.running && this.hasClock && page.update(), TICK_MS);
   }
 
-  /** Whether a game is being played. */
-  get isRunning() {
-    return this.state !== null && this.state.phase !== "over";
+  /** The game that is being played. */
+  get running() {
+    return this.state?.phase === "over" ? null : this.state;
   }
 
   get hasClock() {
-    return Boolean(this.state?.clocks.black ?? this.state?.clocks.white);
+    return Boolean(this.state && (this.state.clocks.black ?? this.state.clocks.white));
   }
 
   /** Go on with the game that this page had before it was loaded again. */
@@ -62,10 +48,11 @@ export class PlayedGame {
     }
   }
 
-  /** Begin a game. @param {object} question  See PlayQuestion on the server. */
+  /** Begin a game. @param {PlayQuestion} question */
   async begin(question) {
     if (this.state) await this.leave();
     await this.ask(async () => {
+      /** @type {PlayMessage} */
       const state = await api.post("api/play", question);
       this.state = null;
       this.page.setFlip(state.color === "white");
@@ -114,8 +101,7 @@ export class PlayedGame {
   async refresh() {
     if (!this.state) return;
     try {
-      const state = await api.get(`api/play/${this.state.id}`);
-      this.take(state);
+      this.take(await api.get(`api/play/${this.state.id}`));
     } catch {
       this.state = this.hint = null;
       keep("");
@@ -130,17 +116,17 @@ export class PlayedGame {
     try {
       await request();
     } catch (error) {
-      this.page.notify(error.message);
+      this.page.notify(messageOf(error));
     } finally {
       this.isBusy = false;
       this.page.update();
     }
   }
 
-  /** Take what the server says, if it is not older than what is known. @param {PlayState} state */
+  /** Take what the server says, if it is not older than what is known. @param {PlayMessage} state */
   take(state) {
     if (this.state && state.version < this.state.version) return;
-    const wasRunning = this.state === null || this.isRunning, before = this.state?.moves.length ?? 0;
+    const wasRunning = this.state?.phase !== "over", before = this.state?.moves.length ?? 0;
     this.state = state;
     this.heardAt = performance.now();
     if (this.hint && this.hint.ply !== state.moves.length) this.hint = null;
@@ -150,7 +136,7 @@ export class PlayedGame {
     if (state.phase === "over" && wasRunning) this.finish(state);
   }
 
-  /** Bring the record on the board to the game. @param {PlayState} state */
+  /** Bring the record on the board to the game. @param {PlayMessage} state */
   follow(state) {
     const {game} = this.page;
     if (game.start !== state.start) game.newGame(state.start, state.names);
@@ -176,18 +162,19 @@ export class PlayedGame {
     if (isNew || wasAtEnd || extra !== undefined) game.go(id);
   }
 
-  /** The game is over: the record has its end. @param {PlayState} state */
+  /** The game is over: the record has its end. @param {PlayMessage} state */
   async finish(state) {
     const {page} = this;
     page.say(page.t("play.over", {how: page.word("play.end", state.end ?? "error")}));
     try {
+      /** @type {GameRecord} */
       const record = await api.get(`api/play/${state.id}/record`);
-      if (this.state?.id !== state.id || this.isRunning) return;
+      if (this.state?.id !== state.id || this.running) return;
       page.openRecord(record);
       page.game.goToPly(state.moves.length);
       this.end = page.game.place;
     } catch (error) {
-      page.notify(error.message);
+      page.notify(messageOf(error));
     }
   }
 
@@ -204,7 +191,7 @@ export class PlayedGame {
   clock(color) {
     const {state} = this, clock = state?.clocks[color];
     if (!state || !clock) return null;
-    const isTicking = this.isRunning && state.turn === color;
+    const isTicking = this.running !== null && state.turn === color;
     const used = isTicking ? state.elapsed_ms + performance.now() - this.heardAt : 0;
     const left = clock.main_ms + clock.increment_ms * Number(isTicking) - used;
     if (left > 0 || !clock.byoyomi_ms) return {main_ms: Math.max(0, left), byoyomi_ms: clock.byoyomi_ms || null};

@@ -1,9 +1,12 @@
 // Records from files, drop and paste, and to files.
 import {html, nothing} from "../vendor/lit-html.js";
-import {api} from "../api.js";
+import {api, messageOf} from "../api.js";
 import {keyOf} from "./game.js";
+/** @import {Page} from "../page.js" */
+/** @import {GameRecord, OpenedGames, ServedFile} from "documents" */
 
 const FORMATS = ["kif", "csa", "jkf", "usi"];
+/** @param {ServedFile} file */
 const isGame = file => file.kind === "record" || file.kind === "analysis";
 
 /** Let the browser save a file. @param {string} name @param {Blob} content */
@@ -16,12 +19,11 @@ export function saveAs(name, content) {
 }
 
 export class Files {
-  /** @param {import("../page.js").Page} page */
+  /** @param {Page} page */
   constructor(page) {
     this.page = page;
-    /** The games of the last file. @type {import("./game.js").GameRecord[]} */
+    /** The games of the last file. @type {GameRecord[]} */
     this.games = [];
-    this.isDropping = false;
   }
 
   /** Drop anywhere; paste outside of fields. Menus close by Escape, and by a press elsewhere. */
@@ -65,7 +67,7 @@ export class Files {
    * @param {boolean} hasRecord  Whether a record is on the board, which stays.
    */
   async openFirst(hasRecord) {
-    const files = this.page.state.files ?? [], first = files.find(isGame);
+    const files = this.page.state.files, first = files.find(isGame);
     if (first) await this.openServed(first.id, {hasRecord, staysOnTab: location.hash !== ""});
     else if (files.length && !location.hash) this.page.openTab(files[0].kind === "matches" ? "matches" : "training");
   }
@@ -80,13 +82,20 @@ export class Files {
     await this.take(() => api.upload(`api/records?name=${encodeURIComponent(file.name)}`, file));
   }
 
+  /** The file of a field, which is emptied for the next one. @param {HTMLInputElement} field */
+  openChosen(field) {
+    const [file] = field.files ?? [];
+    if (file) this.openFile(file);
+    field.value = "";
+  }
+
   /** @param {string} text */
   async openText(text) {
     if (text.trim()) await this.take(() => api.upload("api/records?name=", text));
   }
 
   /**
-   * @param {() => Promise<{games: import("./game.js").GameRecord[], problems: string[], left_out: number, analysis?: object}>} answer
+   * @param {() => Promise<OpenedGames>} answer
    * @param {{hasRecord?: boolean, staysOnTab?: boolean}} [how]
    */
   async take(answer, {hasRecord = false, staysOnTab = false} = {}) {
@@ -99,7 +108,7 @@ export class Files {
       if (analysis && !(hasRecord && page.report.kept)) page.report.show(analysis, keyOf(games[0]));
       if (analysis && !staysOnTab) page.openTab("game");
     } catch (error) {
-      page.notify(page.t("files.refused", {text: error.message}));
+      page.notify(page.t("files.refused", {text: messageOf(error)}));
     }
   }
 
@@ -110,45 +119,39 @@ export class Files {
       const {name, content} = await api.postForFile("api/save", {record: page.game.record, format});
       saveAs(name, content);
     } catch (error) {
-      page.notify(page.t("files.notSaved", {text: error.message}));
+      page.notify(page.t("files.notSaved", {text: messageOf(error)}));
     }
   }
 
+  /** @param {GameRecord} game @param {number} index */
   nameOf({names, start}, index) {
     const {page} = this;
     return `${index + 1}. ☗ ${names[0] || page.side("b", start)} – ☖ ${names[1] || page.side("w", start)}`;
   }
 
   render() {
-    const {t, setup, state} = this.page, served = (state.files ?? []).filter(isGame);
+    const {t, setup, state} = this.page, served = state.files.filter(isGame);
     return html`<div class="row files">
-      <label class="button"><input type="file" class="unseen" id="open-file" @change=${event => {
-        const [file] = event.target.files;
-        if (file) this.openFile(file);
-        event.target.value = "";
-      }}>${t("files.open")}</label>
+      <label class="button"><input type="file" class="unseen" id="open-file" @change=${event => this.openChosen(event.target)}>${t("files.open")}</label>
       <details class="menu"><summary>${t("files.paste")}</summary><div>
         <label for="pasted">${t("files.pasteHere")}</label>
-        <textarea id="pasted" rows="6" @input=${event => {
-          // A record that was pasted is opened at once; typing goes on until the button is pressed.
-          if (event.inputType !== "insertFromPaste") return;
-          this.openPasted(event.target);
-        }}></textarea>
-        <button type="button" class="primary" @click=${event => this.openPasted(event.target.parentElement.querySelector("textarea"))}>${t("files.open")}</button>
+        <textarea id="pasted" rows="6" @input=${event => event.inputType === "insertFromPaste" && this.openPasted()}></textarea>
+        <button type="button" class="primary" @click=${() => this.openPasted()}>${t("files.open")}</button>
       </div></details>
       <details class="menu"><summary>${t("files.save")}</summary><div class="column">
         ${FORMATS.map(format => html`<button type="button" data-format=${format} @click=${() => this.save(format)}>${format.toUpperCase()}</button>`)}
       </div></details>
       <button type="button" data-action="setup" @click=${() => setup.open()}>${t("setup.title")}</button>
-      ${served.length > 1 ? html`<select aria-label=${t("files.served")} @change=${event => this.openServed(event.target.value)}>
+      ${served.length > 1 ? html`<select aria-label=${t("files.served")} @change=${event => this.openServed(Number(event.target.value))}>
         ${served.map(file => html`<option value=${file.id}>${file.name}</option>`)}</select>` : nothing}
-      ${this.games.length > 1 ? html`<select aria-label=${t("files.games")} @change=${event => this.page.openRecord(this.games[event.target.value])}>
+      ${this.games.length > 1 ? html`<select aria-label=${t("files.games")} @change=${event => this.page.openRecord(this.games[Number(event.target.value)])}>
         ${this.games.map((game, index) => html`<option value=${index}>${this.nameOf(game, index)}</option>`)}</select>` : nothing}
     </div>`;
   }
 
-  /** @param {HTMLTextAreaElement} field */
-  openPasted(field) {
+  /** A record that was pasted is opened at once; typing goes on until the button is pressed. */
+  openPasted() {
+    const field = /** @type {HTMLTextAreaElement} */ (document.getElementById("pasted"));
     this.openText(field.value);
     field.value = "";
     field.closest("details")?.removeAttribute("open");

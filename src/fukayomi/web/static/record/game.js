@@ -1,48 +1,19 @@
 // The record on the board: a tree of moves and the place in it.
 import {START, parse, played, sfenOf} from "../position.js";
+/** @import {GameRecord, RecordNode} from "documents" */
+/** @import {Position} from "../position.js" */
 
-/**
- * @typedef {object} RecordNode
- * @property {number} id
- * @property {number | null} parent
- * @property {string | null} usi  None at the start.
- * @property {string} japanese
- * @property {string} english
- * @property {string} comment
- * @property {number | null} time_ms  Time that the move took.
- * @property {number | null} [cp]  The record's own score after the move, Black's side.
- * @property {number | null} [mate]
- * @property {string} [bookmark]
- */
-
-/**
- * @typedef {object} GameRecord
- * @property {string} name
- * @property {[string, string]} names
- * @property {Record<string, string>} header
- * @property {string} start  SFEN.
- * @property {RecordNode[]} nodes  Node 0 is the start; a parent comes before its children.
- * @property {string} comment  Before the first move.
- * @property {string | null} end  How the game ended, a word of fukayomi.shogi.Termination.
- * @property {"b" | "w" | "draw" | null} winner
- * @property {string} [end_word]  The record's own word for the end.
- * @property {string} [end_comment]
- * @property {number | null} [end_time_ms]
- * @property {{move: string, japanese?: string, by?: "b" | "w", time_ms: number | null} | null} [illegal]  The illegal move that ended the game.
- * @property {number[]} main  Ids of the main line.
- */
-
-/** @returns {RecordNode} */
+/** @param {number} id @param {number | null} parent @param {string | null} usi @returns {RecordNode} */
 function makeNode(id, parent, usi) {
   return {id, parent, usi, japanese: "", english: "", comment: "", time_ms: null};
 }
 
 /** A record without moves. @param {string} [start] @param {[string, string]} [names] @returns {GameRecord} */
-export function emptyRecord(start = START, names = ["", ""]) {
-  return {name: "", names, header: {}, start, nodes: [makeNode(0, null, null)], comment: "", end: null, winner: null, main: [0]};
+function emptyRecord(start = START, names = ["", ""]) {
+  return {name: "", names, header: {}, start, nodes: [makeNode(0, null, null)], comment: "", ...endOf({}), main: [0]};
 }
 
-/** How a game ended. @param {Partial<GameRecord>} record */
+/** How a game ended. @param {Partial<GameRecord>} record @returns {Pick<GameRecord, "end" | "winner" | "end_word" | "end_comment" | "end_time_ms" | "illegal">} */
 function endOf({end = null, winner = null, end_word = "", end_comment = "", end_time_ms = null, illegal = null}) {
   return {end, winner, end_word, end_comment, end_time_ms, illegal};
 }
@@ -53,6 +24,24 @@ export function keyOf(record) {
 }
 
 export class Game {
+  /** What the record says besides its moves. */
+  facts = {name: "", names: /** @type {[string, string]} */ (["", ""]), header: /** @type {Record<string, string>} */ ({}), ...endOf({})};
+  start = START;
+  /** The node on the board. */
+  place = 0;
+  /** The id of the next new node. */
+  next = 1;
+  /** @type {Map<number, RecordNode>} */
+  nodes = new Map();
+  /** @type {Map<number, number[]>} */
+  children = new Map();
+  /** The nodes of the game as it was played. @type {Set<number>} */
+  main = new Set();
+  /** The child last visited, by node. @type {Map<number, number>} */
+  visited = new Map();
+  /** @type {Map<number, Position>} */
+  positions = new Map();
+
   /** @param {() => void} changed  Called after every change. @param {GameRecord} [record] */
   constructor(changed, record = emptyRecord()) {
     /** Another number after every change. */
@@ -68,12 +57,10 @@ export class Game {
 
   /** @param {GameRecord} record */
   reset(record) {
-    this.facts = {name: record.name ?? "", names: record.names, header: record.header ?? {}, ...endOf(record)};
+    this.facts = {name: record.name, names: record.names, header: record.header, ...endOf(record)};
     this.start = record.start;
-    /** @type {Map<number, RecordNode>} */
     this.nodes = new Map(record.nodes.map(node => [node.id, {...node}]));
     this.node(0).comment ||= record.comment ?? "";
-    /** @type {Map<number, number[]>} */
     this.children = new Map();
     for (const node of record.nodes) if (node.parent !== null) this.link(node);
     this.main = new Set(record.main?.length ? record.main : [0]);
@@ -81,9 +68,7 @@ export class Game {
     for (const list of this.children.values()) list.sort((a, b) => Number(this.main.has(b)) - Number(this.main.has(a)));
     this.next = Math.max(...this.nodes.keys()) + 1;
     this.place = 0;
-    /** @type {Map<number, number>} The child last visited, by node. */
     this.visited = new Map();
-    /** @type {Map<number, import("../position.js").Position>} */
     this.positions = new Map([[0, parse(this.start)]]);
   }
 
@@ -134,10 +119,8 @@ export class Game {
   /** The nodes from the start to a node. @param {number} [id] @returns {RecordNode[]} */
   path(id = this.place) {
     const path = [];
-    for (let node = this.node(id); ; node = this.node(node.parent)) {
-      path.push(node);
-      if (node.parent === null) return path.reverse();
-    }
+    for (let at = /** @type {number | null} */ (id); at !== null; at = this.node(at).parent) path.push(this.node(at));
+    return path.reverse();
   }
 
   /** The moves to a node, in USI form. @param {number} [id] */
@@ -152,11 +135,11 @@ export class Game {
     return ply;
   }
 
-  /** @param {number} [id] @returns {import("../position.js").Position} */
+  /** @param {number} [id] @returns {Position} */
   positionAt(id = this.place) {
     const known = this.positions.get(id);
     if (known) return known;
-    const node = this.node(id), position = played(this.positionAt(node.parent), node.usi);
+    const {parent, usi} = this.node(id), position = played(this.positionAt(parent ?? 0), usi ?? "");
     this.positions.set(id, position);
     return position;
   }
@@ -243,6 +226,11 @@ export class Game {
     this.link(node);
     this.go(node.id);
     return node;
+  }
+
+  /** Make legal moves, one after the other. @param {string[]} moves */
+  playAll(moves) {
+    for (const usi of moves) this.play(usi);
   }
 
   /** Remove a node with all that follows; the board goes to what is before it. @param {number} id */

@@ -1,9 +1,11 @@
 // What the reader has on the board outlives a reload of the page: the record, the place in it, the side that
 // looks at it, the analysis of the game.
+/** @import {Page} from "../page.js" */
+/** @import {GameRecord} from "documents" */
 
 const KEPT = "fukayomi.record";
 
-/** Keep it when the page is left. @param {import("../page.js").Page} page */
+/** Keep it when the page is left. @param {Page} page */
 export function keepOnLeaving(page) {
   addEventListener("pagehide", () => {
     const {game, report, flip} = page;
@@ -15,7 +17,7 @@ export function keepOnLeaving(page) {
   });
 }
 
-/** What was kept, if the page was loaded again; null if it was opened. @returns {{record: import("./game.js").GameRecord, place: number, flip: boolean, job: {id: number, key: string} | null} | null} */
+/** What was kept, if the page was loaded again; null if it was opened. @returns {{record: GameRecord, place: number, flip: boolean, job: {id: number, key: string} | null} | null} */
 export function keptRecord() {
   const [navigation] = performance.getEntriesByType("navigation");
   if (/** @type {PerformanceNavigationTiming | undefined} */ (navigation)?.type === "navigate") return null;

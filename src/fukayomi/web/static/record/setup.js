@@ -1,14 +1,15 @@
 // A position set up by hand: pieces placed on the board, handicaps, an SFEN. The server says whether it can be played.
 import {html, nothing} from "../vendor/lit-html.js";
-import {api} from "../api.js";
+import {api, messageOf} from "../api.js";
 import {pieceSvg} from "../board/drawing.js";
-import {START, copyOf, isSfen, parse, pieceName, sfenOf, sideOf, swapSide} from "../position.js";
+import {START, copyOf, heldAt, isSfen, parse, pieceName, sfenOf, sideOf, swapSide} from "../position.js";
+/** @import {Page} from "../page.js" */
 
 const PALETTE = ["K", "R", "B", "G", "S", "N", "L", "P", "+R", "+B", "+S", "+N", "+L", "+P"];
 const EMPTY = "9/9/9/9/9/9/9/9/9 b - 1";
 
 export class Setup {
-  /** @param {import("../page.js").Page} page */
+  /** @param {Page} page */
   constructor(page) {
     this.page = page;
     this.isOpen = false;
@@ -49,15 +50,16 @@ export class Setup {
     const {squares, hands} = this.position;
     let piece = this.piece;
     if (from !== null) {
-      piece = from.includes(":") ? (from[0] === "b" ? from[2] : from[2].toLowerCase()) : squares.get(from) ?? "";
       if (from === to) return this.turnOver(to);
-      if (from.includes(":")) hands[from[0]][from[2]] -= 1;
+      const [side, kind] = heldAt(from);
+      piece = from.includes(":") ? (side === "b" ? kind : kind.toLowerCase()) : squares.get(from) ?? "";
+      if (from.includes(":")) hands[side][kind] -= 1;
       else squares.delete(from);
     }
     if (piece === null) return;
     if (to.includes(":")) {
       const kind = piece.replace("+", "").toUpperCase();
-      if (kind && kind !== "K") hands[to[0]][kind] = (hands[to[0]][kind] ?? 0) + 1;
+      if (kind && kind !== "K") hands[heldAt(to)[0]][kind] = (hands[heldAt(to)[0]][kind] ?? 0) + 1;
     } else if (to) {
       if (piece) squares.set(to, piece);
       else squares.delete(to);
@@ -80,7 +82,7 @@ export class Setup {
     try {
       await api.post("api/position", {sfen, moves: []});
     } catch (error) {
-      this.error = error.message;
+      this.error = messageOf(error);
       page.update();
       return;
     }
@@ -89,12 +91,14 @@ export class Setup {
   }
 
   render() {
-    const {t, language, state} = this.page, {position} = this, sfen = sfenOf(position), handicaps = state.handicaps ?? [];
+    const {t, language, state} = this.page, {position} = this, sfen = sfenOf(position), {handicaps} = state;
+    /** @param {string} piece */
     const choose = piece => {
       this.piece = this.piece === piece ? null : piece;
       this.page.view.clear();
       this.page.update();
     };
+    /** @param {string} piece */
     const button = piece => html`<button type="button" class="held" aria-pressed=${this.piece === piece ? "true" : "false"} data-piece=${piece}
       aria-label=${`${t(`side.${sideOf(piece)}`)} ${pieceName(piece, language)}`} @click=${() => choose(piece)}>${pieceSvg(piece, sideOf(piece) === "w")}</button>`;
     return html`<div class="setup card">
@@ -109,7 +113,7 @@ export class Setup {
         </select></label>
         <button type="button" data-action="clear" @click=${() => this.show(EMPTY)}>${t("setup.clear")}</button>
         <label>${t("setup.turn")} <select id="turn" @change=${event => {
-          position.turn = event.target.value;
+          position.turn = event.target.value === "w" ? "w" : "b";
           this.page.update();
         }}>${["b", "w"].map(side => html`<option value=${side} ?selected=${position.turn === side}>${t(`side.${side}`)}</option>`)}</select></label>
       </div>

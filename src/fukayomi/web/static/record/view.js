@@ -1,16 +1,22 @@
 // The record beside the board: its moves with variations, comments and clocks; the buttons below the board.
 import {html, nothing} from "../vendor/lit-html.js";
-import {act} from "../keys.js";
+import {act} from "../actions.js";
 import {typedMoves} from "../position.js";
+/** @import {RecordNode} from "documents" */
+/** @import {Page} from "../page.js" */
+/** @import {Template} from "../vendor/lit-html.js" */
+/** @import {Game} from "./game.js" */
 
+/** @type {Record<string, string>} */
 const ICONS = {first: "M6 5v14M19 5L8 12L19 19Z", back: "M17 5L6 12L17 19Z", forward: "M7 5L18 12L7 19Z", last: "M18 5v14M5 5L16 12L5 19Z", flip: "M7 4v14M7 4L3 9M7 4L11 9M17 20V6M17 20L13 15M17 20L21 15"};
 
 /** An icon as a path. @param {string} name */
 export const icon = name => html`<svg class="icon-picture" viewBox="0 0 24 24" aria-hidden="true"><path d=${ICONS[name]} /></svg>`;
 
-/** ⏮ ◀ ▶ ⏭ and flip, the typed move. @param {import("../page.js").Page} page */
+/** ⏮ ◀ ▶ ⏭ and flip, the typed move. @param {Page} page */
 export function moveBar(page) {
   const {t, game} = page, at = game.plyOf(), last = game.shownLine().length - 1;
+  /** @type {Record<string, boolean>} */
   const disabled = {first: at === 0, back: at === 0, forward: at === last, last: at === last, flip: false};
   return html`<div class="bar" role="group" aria-label=${t("bar.title")}>
     ${["first", "back", "forward", "last", "flip"].map(action => html`<button type="button" data-action=${action} aria-label=${t(`keys.${action}`)}
@@ -22,7 +28,7 @@ export function moveBar(page) {
   </div>`;
 }
 
-/** @param {SubmitEvent} event @param {import("../page.js").Page} page */
+/** @param {SubmitEvent} event @param {Page} page */
 async function typed(event, page) {
   event.preventDefault();
   const input = /** @type {HTMLInputElement} */ (document.getElementById("typed-move"));
@@ -38,9 +44,10 @@ async function typed(event, page) {
   }
 }
 
+/** @param {number} seconds */
 const clock = seconds => `${Math.floor(seconds / 60)}:${String(Math.floor(seconds % 60)).padStart(2, "0")}`;
 
-/** @param {import("../page.js").Page} page */
+/** @param {Page} page */
 export function recordView(page) {
   const {t, game} = page, header = Object.entries(game.facts.header).filter(([, value]) => value);
   return html`
@@ -59,7 +66,7 @@ export function recordView(page) {
     </div>`;
 }
 
-/** The illegal move that ended the game, how it ended, and the comment on that. @param {import("../page.js").Page} page */
+/** The illegal move that ended the game, how it ended, and the comment on that. @param {Page} page */
 function ending(page) {
   const {t, game} = page, {end, winner, end_word: word, end_comment: comment, end_time_ms: time, illegal} = game.ending;
   return html`${illegal ? html`<p class="end muted">${t("record.illegalMove", {move: illegal.japanese || illegal.move})}${timeOf(illegal.time_ms)}</p>` : nothing}
@@ -70,11 +77,12 @@ function ending(page) {
 /** @param {number | null | undefined} time */
 const timeOf = time => (time === null || time === undefined ? nothing : html`<span class="time">${clock(time / 1000)}</span>`);
 
+/** Whether the node on the board is on the main line. @param {Game} game */
 function isMain(game) {
   return game.path().every(node => node.parent === null || game.childrenOf(node.parent)[0] === node.id);
 }
 
-/** The moves that follow a node, each with the variations beside it. @param {number} ply  Of the first one. */
+/** The moves that follow a node, each with the variations beside it. @param {Page} page @param {number} from @param {number} ply  Of the first one. @returns {Template[]} */
 function line(page, from, ply) {
   const {game} = page, rows = [];
   for (let children = game.childrenOf(from); children.length; children = game.childrenOf(children[0]), ply++) {
@@ -86,6 +94,7 @@ function line(page, from, ply) {
   return rows;
 }
 
+/** @param {Page} page @param {RecordNode} node @param {number} ply */
 function moveRow(page, node, ply) {
   const {t, game, language} = page, isCurrent = node.id === game.place;
   const name = node.parent === null ? t("record.start") : page.nameOf(node);
@@ -100,7 +109,7 @@ function moveRow(page, node, ply) {
     </button></li>`;
 }
 
-/** The wheel over the moves steps. @param {WheelEvent} event @param {import("../page.js").Page} page */
+/** The wheel over the moves steps. @param {WheelEvent} event @param {Page} page */
 function wheel(event, page) {
   if (event.ctrlKey || event.deltaY === 0) return;
   event.preventDefault();

@@ -1,5 +1,8 @@
 // The graph of a game: Black's win rate by ply with the mistakes, and below it what each move lost.
 import {html, nothing, svg} from "../vendor/lit-html.js";
+/** @import {AnalysedPosition, AnalysisDocument, JudgedMove, Score} from "documents" */
+/** @import {Page} from "../page.js" */
+/** @import {TemplateEvent} from "../vendor/lit-html.js" */
 
 const LEFT = 40, RIGHT = 8, TOP = 8, RATES = 130, GAP = 14, LOSSES = 46, BOTTOM = 18;
 const HEIGHT = TOP + RATES + GAP + LOSSES + BOTTOM;
@@ -7,21 +10,17 @@ const HEIGHT = TOP + RATES + GAP + LOSSES + BOTTOM;
 const CP_SHOWN = 2000;
 const SIZES = {inaccuracy: 2.6, dubious: 3.6, mistake: 4.8, blunder: 6};
 
-/**
- * @typedef {object} Point
- * @property {number} ply
- * @property {number} win_rate
- * @property {number} cp
- */
-
-/** @param {import("../page.js").Page} page @param {number} width */
-export function gameGraph(page, width) {
-  const {t, report, game} = page, {current, moves} = report, total = Math.max(1, current.total_moves);
-  const inCp = report.isInCp, x = ply => LEFT + ((width - LEFT - RIGHT) * ply) / total, y = share => TOP + RATES * (1 - share);
+/** @param {Page} page @param {AnalysisDocument} document_ @param {number} width */
+export function gameGraph(page, {moves, positions: points, total_moves}, width) {
+  const {t, report, game} = page, inCp = report.isInCp, total = Math.max(1, total_moves), bottom = TOP + RATES + GAP + LOSSES;
+  /** @param {number} ply */
+  const x = ply => LEFT + ((width - LEFT - RIGHT) * ply) / total;
+  /** @param {number} part */
+  const y = part => TOP + RATES * (1 - part);
+  /** @param {Score} score */
   const share = score => (inCp ? 0.5 + Math.max(-CP_SHOWN, Math.min(CP_SHOWN, score.cp)) / (2 * CP_SHOWN) : score.win_rate);
-  /** @type {Point[]} */
-  const points = current.positions, bottom = TOP + RATES + GAP + LOSSES;
   const curve = points.map((point, index) => `${index ? "L" : "M"}${x(point.ply).toFixed(1)},${y(share(point)).toFixed(1)}`).join("");
+  /** @param {TemplateEvent} event */
   const seek = event => {
     const box = event.currentTarget.getBoundingClientRect();
     const at = ((event.clientX - box.left) * width) / box.width;
@@ -39,11 +38,12 @@ export function gameGraph(page, width) {
       <text class="y" x=${LEFT - 5} y=${bottom + 1}>0</text>
       <path class="axis" d=${`M${LEFT},${bottom}H${width - RIGHT}`} />
       ${moves.map(move => bar(move, x, bottom, (width - LEFT - RIGHT) / total))}
-      ${moves.filter(move => move.mistake).map(move => svg`<circle class=${`mark ${move.mistake}`} data-ply=${move.ply} cx=${x(move.ply)} cy=${y(share(move))} r=${SIZES[move.mistake]}><title>${markTitle(page, move)}</title></circle>`)}
-      ${cursor(page, x, score => y(share(score)), bottom)}
+      ${moves.map(move => move.mistake ? svg`<circle class=${`mark ${move.mistake}`} data-ply=${move.ply} cx=${x(move.ply)} cy=${y(share(move))} r=${SIZES[move.mistake]}><title>${markTitle(page, move)}</title></circle>` : nothing)}
+      ${cursor(page, x, at => y(share(at)), bottom)}
     </svg></figure>`;
 }
 
+/** @param {Page} page @param {JudgedMove} move */
 function markTitle(page, move) {
   return `${move.ply} ${move.japanese} ${page.t(`mistake.${move.mistake}`)} −${(100 * move.loss).toFixed(1)} %`;
 }
@@ -56,7 +56,7 @@ function area(points, y) {
   return svg`<path class="black-area" d=${`M${from},${y(0)}${line}L${to},${y(0)}Z`} /><path class="white-area" d=${`M${from},${y(1)}${line}L${to},${y(1)}Z`} />`;
 }
 
-/** What a move lost, from 0 to 50 %. */
+/** What a move lost, from 0 to 50 %. @param {JudgedMove} move @param {(ply: number) => number} x @param {number} bottom @param {number} step */
 function bar(move, x, bottom, step) {
   const height = LOSSES * Math.min(1, move.loss / 0.5);
   if (height < 0.5) return nothing;
@@ -64,6 +64,7 @@ function bar(move, x, bottom, step) {
   return svg`<rect class=${`loss ${move.mistake ?? ""}`} x=${x(move.ply) - width / 2} y=${bottom - height} width=${width} height=${height} />`;
 }
 
+/** @param {Page} page @param {(ply: number) => number} x @param {(at: AnalysedPosition) => number} y @param {number} bottom */
 function cursor(page, x, y, bottom) {
   const {game, report} = page, main = game.mainLine(), ply = main.indexOf(game.place);
   if (ply < 0) return nothing;
@@ -71,6 +72,7 @@ function cursor(page, x, y, bottom) {
   return svg`<path class="cursor" data-ply=${ply} d=${`M${x(ply)},${TOP}V${bottom}`} />${at ? svg`<circle class="cursor" cx=${x(ply)} cy=${y(at)} r="4" />` : nothing}`;
 }
 
+/** @param {number} total @param {number} width */
 function ticks(total, width) {
   const step = [5, 10, 20, 50, 100, 200].find(each => (each * (width - LEFT - RIGHT)) / total > 38) ?? 500;
   return Array.from({length: Math.floor(total / step) + 1}, (_, index) => index * step);

@@ -1,12 +1,14 @@
 // A quiz from the mistakes of a game: find a better move than the one that was played.
 import {html, nothing} from "../vendor/lit-html.js";
 import {western, westernLine} from "../position.js";
+/** @import {AnalysedLine} from "documents" */
+/** @import {NamedLine, Page} from "../page.js" */
 
 /** A candidate that loses less than an inaccuracy counts as right. */
 const RIGHT_WITHIN = 0.05;
 
 export class Quiz {
-  /** @param {import("../page.js").Page} page */
+  /** @param {Page} page */
   constructor(page) {
     this.page = page;
     this.questions = page.report.mistakes;
@@ -16,6 +18,10 @@ export class Quiz {
     /** @type {"asked" | "wrong" | "played" | "right" | "shown"} */
     this.state = "asked";
     this.tried = "";
+    /** Whether the reader has tried another move before. */
+    this.hadTry = false;
+    /** The right line, once it is known. @type {NamedLine | undefined} */
+    this.line = undefined;
     this.ask();
   }
 
@@ -59,6 +65,7 @@ export class Quiz {
     return true;
   }
 
+  /** @param {"right" | "shown"} state @param {AnalysedLine | undefined} line */
   finish(state, line) {
     this.state = state;
     this.line = line && {...line, english: westernLine(this.page.game.positionAt(this.page.game.mainLine()[this.question.ply - 1]), line.pv)};
@@ -98,7 +105,7 @@ export class Quiz {
 
   verdict() {
     const {page} = this, {t} = page;
-    if (this.state === "right") return t("quiz.right", {move: page.moveName(this.line, 0), score: page.scoreText(this.line)});
+    if (this.state === "right" && this.line) return t("quiz.right", {move: page.moveName(this.line, 0), score: page.scoreText(this.line)});
     if (this.state === "shown") return this.line ? t("quiz.answer", {move: page.moveName(this.line, 0)}) : "";
     if (this.state === "wrong") return t("quiz.wrong", {move: western(page.game.position, this.tried)});
     return this.state === "played" ? t("quiz.playedAgain") : "";

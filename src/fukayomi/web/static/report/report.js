@@ -1,24 +1,8 @@
 // The analysis of a game: runs as a job of the server; the result is the document of `fukayomi analyse`.
-import {api} from "../api.js";
+import {api, messageOf} from "../api.js";
 import {setting, remember} from "../settings.js";
-
-/**
- * @typedef {object} JudgedMove  A move of the document, see engine/report/document.py.
- * @property {number} ply
- * @property {"black" | "white"} color
- * @property {string} move
- * @property {string} japanese
- * @property {string | null} best
- * @property {string | null} best_japanese
- * @property {number} win_rate
- * @property {number} cp
- * @property {number | null} mate
- * @property {number} loss
- * @property {string | null} mistake
- * @property {boolean} certain
- * @property {boolean} missed_mate
- * @property {boolean} allowed_mate
- */
+/** @import {AnalysisDocument, JobDocument, JobMessage, JobQuestion, JudgedMove} from "documents" */
+/** @import {Page} from "../page.js" */
 
 /** States of a job that has not ended. */
 const ACTIVE = ["waiting", "running"];
@@ -28,16 +12,16 @@ export function accuracyOf(loss) {
   return Math.max(0, Math.min(100, 103.1668 * Math.exp(-0.04354 * 100 * loss) - 3.1669));
 }
 
-/** Whether a document is about the game of a key: a server that was started again gives its numbers to other jobs. @param {any} document @param {string} key */
-const isOf = (document, key) => key.endsWith(document.record.moves.map(each => each.move).join(" "));
+/** Whether a document is about the game of a key: a server that was started again gives its numbers to other jobs. @param {AnalysisDocument} document @param {string} key */
+const isOf = ({record}, key) => key.endsWith(record.moves.map(each => each.move).join(" "));
 
 export class GameReport {
-  /** @param {import("../page.js").Page} page */
+  /** @param {Page} page */
   constructor(page) {
     this.page = page;
     /** The id of the last job, which another job of the same game goes on from. @type {number | null} */
     this.known = null;
-    /** The document. @type {any} */
+    /** @type {AnalysisDocument | null} */
     this.document = null;
     /** Start and moves of the game that the document is about. */
     this.gameKey = "";
@@ -50,6 +34,8 @@ export class GameReport {
     this.isInCp = setting("graph-cp", false);
     /** The key of the game of the last job. */
     this.jobKey = "";
+    /** The mistakes by node, for a document and a number of nodes. @type {{document: AnalysisDocument, size: number, map: Map<number, JudgedMove>} | null} */
+    this.cached = null;
     page.socket.on("job", message => this.progressed(message));
     page.socket.on("open", () => this.job && this.look());
   }
@@ -88,19 +74,28 @@ export class GameReport {
     this.isRevealed = false;
   }
 
+  /** Show what is hidden, until another position is on the board. */
+  reveal() {
+    this.isRevealed = true;
+    this.page.update();
+  }
+
   // ------------------------------------------------------------------------------------ the job
 
   async start() {
     const {page} = this, key = this.mainKey;
     remember("report-nodes", this.nodes);
+    /** @type {JobQuestion} */
+    const question = {kind: "analyse-game", record: page.game.record, limits: {nodes: this.nodes}, known: this.known};
     try {
-      const {id} = await api.post("api/jobs", {kind: "analyse-game", record: page.game.record, limits: {nodes: this.nodes}, known: this.known});
+      /** @type {{id: number}} */
+      const {id} = await api.post("api/jobs", question);
       [this.known, this.jobKey] = [id, key];
       this.job = {id, done: 0, total: 0, text: "", key};
       page.notify("");
       this.look();
     } catch (error) {
-      page.notify(page.t("game.failed", {text: error.message}));
+      page.notify(page.t("game.failed", {text: messageOf(error)}));
     }
   }
 
@@ -117,7 +112,7 @@ export class GameReport {
     this.look();
   }
 
-  /** @param {{id: number, done: number, total: number, text: string, state: string}} message */
+  /** @param {JobMessage} message */
   progressed(message) {
     if (!this.job || message.id !== this.job.id) return;
     Object.assign(this.job, {done: message.done, total: message.total, text: message.text});
@@ -130,6 +125,7 @@ export class GameReport {
     const {job, page} = this;
     if (!job) return;
     try {
+      /** @type {JobDocument} */
       const {state, done, total, result, text} = await api.get(`api/jobs/${job.id}`);
       if (this.job !== job) return;
       if (result && !isOf(result, job.key)) throw new Error(page.t("game.gone"));
@@ -137,13 +133,13 @@ export class GameReport {
       if (result) this.show(result, job.key);
       if (!ACTIVE.includes(state)) {
         this.job = null;
-        if (state === "failed" && !job.isOld) page.notify(page.t("game.failed", {text: text ?? ""}));
+        if (state === "failed" && !job.isOld) page.notify(page.t("game.failed", {text}));
       }
     } catch (error) {
       if (this.job !== job) return;
       this.job = null; // the server was started again and does not know it
       if (job.isOld) this.known = null;
-      else page.notify(page.t("game.failed", {text: error.message}));
+      else page.notify(page.t("game.failed", {text: messageOf(error)}));
     }
     page.update();
   }
@@ -160,7 +156,7 @@ export class GameReport {
     await this.look();
   }
 
-  /** Show a document about the game of a key. @param {any} document @param {string} key */
+  /** Show a document about the game of a key. @param {AnalysisDocument} document @param {string} key */
   show(document, key) {
     this.document = document;
     this.gameKey = key;
@@ -190,15 +186,14 @@ export class GameReport {
     return this.isHidden || !this.document ? "" : this.byId().get(id)?.mistake ?? "";
   }
 
-  /** The mistakes by node; made once for each state of the record. */
+  /** The mistakes by node; made once for each state of the record. @returns {Map<number, JudgedMove>} */
   byId() {
-    const {game} = this.page, {current} = this;
+    const {current, page: {game}} = this, {size} = game.nodes;
     if (!current) return new Map();
-    if (this.cached?.document !== current || this.cached.size !== game.nodes.size) {
-      const line = game.mainLine();
-      this.cached = {document: current, size: game.nodes.size, map: new Map(this.mistakes.map(move => [line[move.ply], move]))};
-    }
-    return this.cached.map;
+    if (this.cached?.document === current && this.cached.size === size) return this.cached.map;
+    const line = game.mainLine(), map = new Map(this.mistakes.map(move => [line[move.ply], move]));
+    this.cached = {document: current, size, map};
+    return map;
   }
 
   /** The searched position at a ply. @param {number} ply */
@@ -214,10 +209,9 @@ export class GameReport {
     if (ply !== undefined) game.go(game.mainLine()[ply]);
   }
 
-  /** Figures of a side. @param {"black" | "white"} color */
-  side(color) {
-    const own = this.moves.filter(move => move.color === color), side = this.current?.sides[color];
-    const accuracy = own.length ? own.reduce((sum, move) => sum + accuracyOf(move.loss), 0) / own.length : null;
-    return {...side, accuracy};
+  /** The mean accuracy of a side's moves; null without any. @param {"black" | "white"} color */
+  accuracy(color) {
+    const own = this.moves.filter(move => move.color === color);
+    return own.length ? own.reduce((sum, move) => sum + accuracyOf(move.loss), 0) / own.length : null;
   }
 }

@@ -2,6 +2,8 @@
 import uPlot from "../vendor/uplot.js";
 import {figure} from "./numbers.js";
 
+/** @import {Data, Series} from "../vendor/uplot.js" */
+
 /**
  * @typedef {object} Line
  * @property {string} label
@@ -25,12 +27,18 @@ import {figure} from "./numbers.js";
  */
 
 const HEIGHT = 210, COLORS = 10, DASH = [4, 3];
-const charts = new Set();
-const probe = document.createElement("span");
-let theme = "";
 
-/** The value of a colour of the style sheet, as a canvas needs it. @param {string} name */
+/** The colours of the style sheet, as a canvas needs them, and the charts that have them. */
+const theme = {
+  probe: document.createElement("span"),
+  /** @type {Set<Chart>} */
+  charts: new Set(),
+  shown: "",
+};
+
+/** The value of a colour of the style sheet. @param {string} name */
 function color(name) {
+  const {probe} = theme;
   if (!probe.isConnected) document.body.append(probe);
   probe.hidden = true;
   probe.style.color = `var(${name})`;
@@ -43,13 +51,13 @@ export const colorClass = index => `run-color-${index % COLORS}`;
 /** Draw all charts again if the theme has changed. */
 export function followTheme() {
   const now = color("--ink") + color("--card");
-  if (now === theme) return;
-  theme = now;
-  for (const chart of charts) chart.rebuild();
+  if (now === theme.shown) return;
+  theme.shown = now;
+  for (const chart of theme.charts) chart.rebuild();
 }
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", followTheme);
 
-export class Chart {
+class Chart {
   /** @param {string} title */
   constructor(title) {
     this.node = document.createElement("figure");
@@ -58,14 +66,17 @@ export class Chart {
     this.place = document.createElement("div");
     this.node.append(this.caption, this.place);
     this.retitle(title);
-    /** @type {any} */
+    /** @type {uPlot | null} */
     this.plot = null;
+    this.hasZoomed = false;
+    /** @type {View | null} */
+    this.view = null;
     this.shape = "";
     /** @type {Line[]} */
     this.lines = [];
     this.sizes = new ResizeObserver(() => this.resize());
     this.sizes.observe(this.place);
-    charts.add(this);
+    theme.charts.add(this);
   }
 
   /** @param {string} title */
@@ -76,7 +87,7 @@ export class Chart {
   }
 
   close() {
-    charts.delete(this);
+    theme.charts.delete(this);
     this.sizes.disconnect();
     this.plot?.destroy();
     this.plot = null;
@@ -91,31 +102,32 @@ export class Chart {
     this.node.dataset.lines = String(lines.length);
     this.node.dataset.last = String(Math.max(0, ...lines.map(line => line.x.at(-1) ?? 0)));
     if (this.plot && shape === this.shape) {
-      this.plot.setData(this.data(), !this.isZoomed());
-      if (this.isZoomed()) this.plot.redraw();
+      const isZoomed = this.isZoomed(this.plot);
+      this.plot.setData(this.data(), !isZoomed);
+      if (isZoomed) this.plot.redraw();
     } else {
       this.shape = shape;
       this.rebuild();
     }
   }
 
-  isZoomed() {
-    const {min, max} = this.plot.scales.x, xs = this.plot.data[0];
-    return xs.length > 1 && (min > xs[0] || max < xs.at(-1)) && this.hasZoomed;
+  /** @param {uPlot} plot */
+  isZoomed({scales: {x: {min, max}}, data: [xs]}) {
+    return this.hasZoomed && xs.length > 1 && (min > xs[0] || max < xs[xs.length - 1]);
   }
 
-  /** The values of all lines at the places of all of them. */
+  /** The values of all lines at the places of all of them. @returns {Data} */
   data() {
-    const {logX, logY} = this.view ?? {};
     const tables = this.lines.map(line => {
-      const x = [], y = [];
+      /** @type {[number[], (number | null)[]]} */
+      const [x, y] = [[], []];
       line.x.forEach((place, index) => {
-        if ((logX && place <= 0) || (x.length && place <= x.at(-1))) return;
+        if ((this.view?.logX && place <= 0) || place <= (x.at(-1) ?? -Infinity)) return;
         const value = line.y[index];
         x.push(place);
-        y.push(value === null || (logY && value <= 0) ? null : value);
+        y.push(value === null || (this.view?.logY && value <= 0) ? null : value);
       });
-      return [x, y];
+      return /** @type {[number[], (number | null)[]]} */ ([x, y]);
     });
     return tables.length ? uPlot.join(tables) : [[]];
   }
@@ -133,20 +145,21 @@ export class Chart {
       legend: {live: true, markers: {width: 0, fill: (_, index) => lines[index - 1] ? color(`--run-${lines[index - 1].color % COLORS}`) : "transparent"}},
       scales: {
         x: {time: false, distr: view.logX ? 3 : 1},
-        y: {distr: view.logY ? 3 : 1, ...(view.logY ? {} : {range: (plot, low, high) => this.range(plot, low, high)})},
+        y: {distr: view.logY ? 3 : 1, ...(view.logY ? {} : {range: (_, low, high) => this.range(low, high)})},
       },
       axes: [
         {...axis, size: 28, values: (_, ticks) => ticks.map(tick => tick === null ? "" : view.xText(tick)), ...(view.isWhole ? {incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]} : {})},
         {...axis, size: 54, values: (_, ticks) => ticks.map(tick => tick === null ? "" : figure(tick))},
       ],
-      series: [{value: (plot, value) => plot.data[0].length ? view.xText(value ?? plot.data[0].at(-1)) : "–", label: view.xLabel}, ...lines.map(line => this.series(line))],
+      series: [{value: ({data: [xs]}, value) => xs.length ? view.xText(value ?? xs[xs.length - 1]) : "–", label: view.xLabel}, ...lines.map(line => this.series(line))],
       hooks: {draw: [plot => this.drawIntervals(plot)], setSelect: [() => { this.hasZoomed = true; }]},
     }, this.data(), this.place);
   }
 
-  /** @param {Line} line */
+  /** @param {Line} line @returns {Series} */
   series(line) {
     const stroke = color(`--run-${line.color % COLORS}`);
+    /** @type {Series} */
     const common = {
       label: line.label, class: `line-${line.style}`, spanGaps: true, stroke, alpha: 1,
       value: (plot, value, index, place) => figure(value ?? nearest(plot.data[index], place ?? plot.data[0].length - 1)),
@@ -157,27 +170,23 @@ export class Chart {
     return {...common, width: 1.8, points: {show: line.x.length < 3, size: 6, fill: stroke}};
   }
 
-  /** The range of y: of the whole axis without its beginning, whose high losses would hide everything after. */
-  range(plot, low, high) {
-    const {view} = this;
+  /**
+   * The range of y: of the whole axis without its beginning, whose high losses would hide everything after.
+   * @param {number | null} low  Of what is shown. @param {number | null} high @returns {[number, number]}
+   */
+  range(low, high) {
+    const {view, lines} = this, from = view && !view.logX && !this.hasZoomed ? view.from : undefined;
     if (view?.range) return view.range;
-    let [least, most] = [low, high];
-    if (view && !view.logX && view.from && !this.hasZoomed) {
-      const later = this.lines.filter(line => line.style !== "raw")
-        .flatMap(line => line.y.filter((value, index) => value !== null && line.x[index] >= view.from));
-      if (later.length) [least, most] = [Math.min(...later), Math.max(...later)];
-    }
-    for (const line of this.lines) {
-      for (const end of [...(line.low ?? []), ...(line.high ?? [])]) {
-        if (end !== null) [least, most] = [Math.min(least, end), Math.max(most, end)];
-      }
-    }
-    if (least === null || most === null) return [0, 1];
+    const later = from ? lines.filter(line => line.style !== "raw").flatMap(line => line.y.filter((_, index) => line.x[index] >= from)) : [];
+    const values = (later.some(value => value !== null) ? later : [low, high]).concat(lines.flatMap(line => [...(line.low ?? []), ...(line.high ?? [])]));
+    const ends = values.filter(value => value !== null);
+    if (!ends.length) return [0, 1];
+    const least = Math.min(...ends), most = Math.max(...ends);
     const margin = 0.06 * (most - least) || Math.abs(most) * 0.1 || 1;
     return [least - margin, most + margin];
   }
 
-  /** Vertical lines from the lower to the upper ends. */
+  /** Vertical lines from the lower to the upper ends. @param {uPlot} plot */
   drawIntervals(plot) {
     const {ctx} = plot;
     for (const line of this.lines) {
@@ -206,10 +215,11 @@ export class Chart {
   }
 }
 
-/** The value of a line at a place where another one has a point: that of its last point before. */
+/** The value of a line at a place where another one has a point: that of its last point before. @param {(number | null | undefined)[]} values @param {number} place */
 function nearest(values, place) {
   for (let index = Math.min(place, values.length - 1); index >= 0; index--) {
-    if (values[index] !== null && values[index] !== undefined) return values[index];
+    const value = values[index];
+    if (value !== null && value !== undefined) return value;
   }
   return null;
 }
@@ -223,8 +233,8 @@ export class ChartSet {
 
   /** The element of a chart. @param {string} name @param {string} title @param {Line[]} lines @param {View} view */
   show(name, title, lines, view) {
-    let chart = this.charts.get(name);
-    if (!chart) this.charts.set(name, chart = new Chart(title));
+    const chart = this.charts.get(name) ?? new Chart(title);
+    this.charts.set(name, chart);
     chart.retitle(title);
     chart.node.dataset.chart = name;
     chart.show(lines, view);

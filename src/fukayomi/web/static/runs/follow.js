@@ -1,12 +1,14 @@
 // Follows documents of the server: asks again now and then, only while the reader can see them, and gets nothing twice.
+import {api, messageOf} from "../api.js";
+/** @import {Page} from "../page.js" */
 
 const INTERVAL_MS = 2000;
 
-/** Follows one document at a time. */
+/** Follows one document at a time. @template {{version: string}} D */
 export class Follower {
   /**
-   * @param {import("../page.js").Page} page
-   * @param {(document: any) => void} arrived  Called with each new document.
+   * @param {Page} page
+   * @param {(document: D) => void} arrived  Called with each new document.
    */
   constructor(page, arrived) {
     this.page = page;
@@ -57,7 +59,8 @@ export class Follower {
     if (path && !document.hidden && (this.page.socket.connected || !this.version)) {
       try {
         const known = this.version ? `${path.includes("?") ? "&" : "?"}known=${this.version}` : "";
-        const found = await this.page.api.get(path + known);
+        /** @type {D & {same?: boolean}} */
+        const found = await api.get(path + known);
         if (round !== this.round) return;
         this.error = "";
         if (!found.same) {
@@ -66,8 +69,8 @@ export class Follower {
         }
       } catch (error) {
         if (round !== this.round) return;
-        if (this.error !== error.message) {
-          this.error = error.message;
+        if (this.error !== messageOf(error)) {
+          this.error = messageOf(error);
           this.page.update();
         }
       }

@@ -1,11 +1,14 @@
 // The games of a match or of self-play, the last first; each opens on the board.
 import {html, nothing} from "../vendor/lit-html.js";
+import {api, messageOf} from "../api.js";
 import {moment, number} from "./numbers.js";
+/** @import {GameRecord, GamePage, ListedGame} from "documents" */
+/** @import {Page} from "../page.js" */
 
 const RESULTS = ["draw", "b", "w"];
 
 export class GameList {
-  /** @param {import("../page.js").Page} page */
+  /** @param {Page} page */
   constructor(page) {
     this.page = page;
     this.source = "";
@@ -13,7 +16,7 @@ export class GameList {
   }
 
   reset() {
-    /** @type {any[]} */
+    /** @type {ListedGame[]} */
     this.games = [];
     this.more = false;
     this.isLoading = false;
@@ -49,17 +52,18 @@ export class GameList {
     });
   }
 
-  /** @param {string} query @param {(found: any) => void} arrived */
+  /** @param {string} query @param {(found: GamePage) => void} arrived */
   async load(query, arrived) {
     const {source} = this;
     this.isLoading = true;
     try {
-      const found = await this.page.api.get(`${source}/games${query}`);
+      /** @type {GamePage | {error: string}} */
+      const found = await api.get(`${source}/games${query}`);
       if (source !== this.source) return;
-      this.error = found.error ?? "";
-      if (!found.error) arrived(found);
+      this.error = "error" in found ? found.error : "";
+      if (!("error" in found)) arrived(found);
     } catch (error) {
-      if (source === this.source) this.error = error.message;
+      if (source === this.source) this.error = messageOf(error);
     } finally {
       if (source === this.source) this.isLoading = false;
       this.page.update();
@@ -69,10 +73,11 @@ export class GameList {
   /** @param {number} number */
   async open(number) {
     try {
-      const {games: [record]} = await this.page.api.get(`${this.source}/games/${number}`);
+      /** @type {{games: GameRecord[]}} */
+      const {games: [record]} = await api.get(`${this.source}/games/${number}`);
       this.page.openRecord(record);
     } catch (error) {
-      this.page.notify(error.message);
+      this.page.notify(messageOf(error));
     }
   }
 

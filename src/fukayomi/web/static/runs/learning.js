@@ -1,22 +1,25 @@
 // A learning run and a folder of self-play: ratings over time, accuracies, lengths, endings, results in the league.
 import {html, nothing} from "../vendor/lit-html.js";
-import {ChartSet, followTheme} from "./chart.js";
+import {followTheme} from "./chart.js";
 import {duration, figure, moment, number, percent} from "./numbers.js";
+/** @import {GenerationRow, LeagueRow, LearningDocument, PlayerRating, SelfplayDocument, SelfplayPoint} from "documents" */
+/** @import {Page} from "../page.js" */
+/** @import {ChartSet, Line, View} from "./chart.js" */
 
-const whole = value => String(value);
-const charts = new ChartSet();
+/** A generation with a rating. @typedef {GenerationRow & {rating: number}} RatedRow */
 
-/** @param {import("../page.js").Page} page @param {any} document */
-export function learningView(page, document) {
+/** @param {Page} page @param {LearningDocument} document @param {ChartSet} charts */
+export function learningView(page, document, charts) {
   const {t} = page;
   requestAnimationFrame(followTheme);
   return html`${learningState(page, document)}
-    <div class="charts">${learningCharts(page, document)}</div>
+    <div class="charts">${learningCharts(page, document, charts)}</div>
     ${generations(page, document)}
     ${ratings(page, document)}
     <details class="card"><summary>${t("runs.settings")}</summary><table><tbody>${Object.entries(document.settings).map(([name, value]) => html`<tr><th scope="row">${name}</th><td>${value}</td></tr>`)}</tbody></table></details>`;
 }
 
+/** @param {Page} page @param {LearningDocument} document */
 function learningState(page, document) {
   const {t} = page, {now} = document;
   return html`<section class="card" data-view="learning"><p class="facts-line">
@@ -31,12 +34,14 @@ function learningState(page, document) {
       ${now.total ? html`<progress max=${now.total} value=${now.done ?? 0} aria-label=${now.step}></progress><span>${number(now.done)} / ${number(now.total)}</span>` : nothing}</p>` : nothing}</section>`;
 }
 
-function learningCharts(page, document) {
-  const {t} = page, {series, history, league} = document, plain = {logX: false, logY: false, xText: whole, xLabel: t("learn.generation"), isWhole: true};
-  const moved = history.filter(row => (row.moved ?? null) !== null).map(row => [row.generation, row.moved]);
-  const rated = history.filter(row => row.rating !== null), kept = new Set(document.kept);
-  const byGeneration = (named, group) => Object.entries(named).map(([name, points], color) => line(group ? page.word(group, name) : name, color, points));
-  /** @type {[string, string, import("./chart.js").Line[], Partial<import("./chart.js").View>][]} */
+/** @param {Page} page @param {LearningDocument} document @param {ChartSet} charts */
+function learningCharts(page, document, charts) {
+  const {t} = page, {series, history, league} = document, plain = {logX: false, logY: false, xText: String, xLabel: t("learn.generation"), isWhole: true};
+  const moved = history.flatMap(({generation, moved}) => moved === null ? [] : [[generation, moved]]);
+  const rated = history.flatMap(row => row.rating === null ? [] : [{...row, rating: row.rating}]), kept = new Set(document.kept);
+  /** @param {Record<string, number[][]>} named @param {string} group */
+  const byGeneration = (named, group) => Object.entries(named).map(([name, points], color) => line(page.word(group, name), color, points));
+  /** @type {[string, string, Line[], Partial<View>][]} */
   const wanted = [
     ["rating", t("learn.rating"), ratingLines(t, rated, kept, document.anchors), {}],
     ["fresh", t("learn.fresh"), byGeneration(series.fresh, "runs.measure"), {}],
@@ -53,36 +58,42 @@ function learningCharts(page, document) {
   return there.map(([name, title, lines, view]) => charts.show(name, title, lines, {...plain, ...view}));
 }
 
-const line = (label, color, points) => ({label, color, x: points.map(([x]) => x), y: points.map(([, y]) => y), style: /** @type {const} */ ("steps")});
+/** @param {string} label @param {number} color @param {number[][]} points  Places and values. @returns {Line} */
+const line = (label, color, points) => ({label, color, x: points.map(([x]) => x), y: points.map(([, y]) => y), style: "steps"});
 
-/** The networks that were kept as a line, others as points, the anchors as level lines; with intervals. */
+/** The networks that were kept as a line, others as points, the anchors as level lines; with intervals. @param {Page["t"]} t @param {RatedRow[]} rated @param {Set<number>} kept @param {PlayerRating[]} anchors */
 function ratingLines(t, rated, kept, anchors) {
+  /** @param {RatedRow[]} rows @param {number} sign */
   const ends = (rows, sign) => rows.map(row => row.error === null ? null : row.rating + sign * row.error);
+  /** @param {string} label @param {RatedRow[]} rows @param {number} color @param {Line["style"]} style @returns {Line} */
   const of = (label, rows, color, style) => ({label, color, style, x: rows.map(row => row.generation), y: rows.map(row => row.rating), low: ends(rows, -1), high: ends(rows, 1)});
-  const lines = [], good = rated.filter(row => kept.has(row.generation)), failed = rated.filter(row => !kept.has(row.generation));
+  /** @type {Line[]} */
+  const lines = [];
+  const good = rated.filter(row => kept.has(row.generation)), failed = rated.filter(row => !kept.has(row.generation));
   if (good.length) lines.push(of(t("learn.kept"), good, 0, "steps"));
   if (failed.length) lines.push(of(t("learn.notKept"), failed, 9, "points"));
   const generations = rated.map(row => row.generation);
   if (generations.length) {
-    const [first, last] = [Math.min(...generations), Math.max(...generations)];
-    anchors.forEach((player, index) => lines.push({label: player.name, color: 1 + index % 8, style: "points", x: first === last ? [first] : [first, last], y: first === last ? [player.rating] : [player.rating, player.rating]}));
+    const x = [...new Set([Math.min(...generations), Math.max(...generations)])];
+    for (const [index, {name, rating}] of anchors.entries()) lines.push({label: name, color: 1 + index % 8, style: "points", x, y: x.map(() => rating)});
   }
   return lines;
 }
 
-/** Win rates with intervals; of many opponents those that played last. */
+/** Win rates with intervals; of many opponents those that played last. @param {LeagueRow[]} league @returns {Line[]} */
 function leagueLines(league) {
   const newest = new Map(league.map(row => [row.opponent, row.generation]));
   const names = [...newest].sort((one, other) => other[1] - one[1]).slice(0, 10).map(([name]) => name).sort();
   return names.map((name, color) => {
     const rows = league.filter(row => row.opponent === name && row.win_rate !== null);
-    return {label: name, color, style: /** @type {const} */ ("steps"), x: rows.map(row => row.generation), y: rows.map(row => row.win_rate), low: rows.map(row => row.low), high: rows.map(row => row.high)};
+    return {label: name, color, style: /** @type {Line["style"]} */ ("steps"), x: rows.map(row => row.generation), y: rows.map(row => row.win_rate), low: rows.map(row => row.low), high: rows.map(row => row.high)};
   }).filter(each => each.x.length);
 }
 
+/** @param {Page} page @param {LearningDocument} document */
 function generations(page, document) {
   const {t} = page;
-  /** @type {[string, (row: any) => string][]} */
+  /** @type {[string, (row: GenerationRow) => string][]} */
   const columns = [
     ["learn.games", row => number(row.games)], ["learn.positions", row => number(row.positions)], ["learn.plies", row => number(row.plies_a_game, 1)],
     ["learn.draws", row => percent(row.draws)], ["runs.axis.step", row => number(row.steps)], ["runs.measure.policy_loss", row => figure(row.policy_loss)],
@@ -96,6 +107,7 @@ function generations(page, document) {
   </table><p class="muted small">${t("learn.freshNote")}</p></section>`;
 }
 
+/** @param {Page} page @param {LearningDocument} document */
 function ratings(page, document) {
   const {t} = page;
   if (!document.ratings.length) return nothing;
@@ -105,14 +117,17 @@ function ratings(page, document) {
       <td class="number">${number(player.points, 1)}</td><td class="number">${number(player.played)}</td></tr>`)}</tbody></table></section>`;
 }
 
-/** @param {import("../page.js").Page} page @param {any} document */
-export function selfplayView(page, document) {
+/** @param {Page} page @param {SelfplayDocument} document @param {ChartSet} charts */
+export function selfplayView(page, document, charts) {
   const {t} = page, {points} = document;
   requestAnimationFrame(followTheme);
-  const at = points.map(point => point.games_before + point.games), share = (point, count) => point.games ? count / point.games : null;
-  const of = (label, color, value) => ({label, color, x: at, y: points.map(value), style: /** @type {const} */ ("steps")});
+  /** @param {SelfplayPoint} point @param {number} count */
+  const share = (point, count) => point.games ? count / point.games : null;
+  const at = points.map(point => point.games_before + point.games);
+  /** @param {string} label @param {number} color @param {(point: SelfplayPoint) => number | null} value @returns {Line} */
+  const of = (label, color, value) => ({label, color, x: at, y: points.map(value), style: "steps"});
   const endings = Object.keys(document.endings).filter(name => document.endings[name]);
-  /** @type {[string, string, import("./chart.js").Line[]][]} */
+  /** @type {[string, string, Line[]][]} */
   const wanted = [
     ["plies", t("learn.plies"), [of(t("learn.plies"), 0, point => point.plies_a_game)]],
     ["results", t("selfplay.results"), [of(t("match.blackWins"), 0, point => share(point, point.black_wins)), of(t("match.whiteWins"), 1, point => share(point, point.white_wins)), of(t("match.draws"), 2, point => share(point, point.draws))]],
@@ -120,12 +135,12 @@ export function selfplayView(page, document) {
   ];
   const there = points.length ? wanted.filter(([, , lines]) => lines.length) : [];
   charts.keep(new Set(there.map(([name]) => name)));
-  const {wrong_resignations: [checked, wrong]} = document;
+  const {wrong_resignations: [checked, wrong]} = document, last = points.at(-1);
   return html`<section class="card" data-view="selfplay"><p class="facts-line"><span>${t("selfplay.chunks")} <b>${number(document.chunks)}</b></span><span>${t("learn.games")} <b data-games=${document.games}>${number(document.games)}</b></span>
       <span>${t("learn.positions")} <b>${number(document.positions)}</b></span><span>${t("learn.plies")} <b>${number(document.plies_a_game, 1)}</b></span>
       <span>${t("match.draws")} <b>${percent(document.games ? document.draws / document.games : null)}</b></span>
       ${checked ? html`<span>${t("learn.wrong")} <b>${percent(wrong / checked)}</b> (${number(wrong)} / ${number(checked)})</span>` : nothing}
-      ${points.length ? html`<span>${t("selfplay.last")} <b>${moment(points.at(-1).time)}</b></span>` : nothing}
+      ${last ? html`<span>${t("selfplay.last")} <b>${moment(last.time)}</b></span>` : nothing}
       ${document.damaged ? html`<span class="warning">${t("selfplay.damaged")} <b>${number(document.damaged)}</b></span>` : nothing}</p></section>
     <div class="charts">${there.map(([name, title, lines]) => charts.show(name, title, lines, {logX: false, logY: false, xText: value => number(value), xLabel: t("learn.games"), isWhole: true}))}</div>
     ${document.opponents.length ? html`<section class="card scroll" tabindex="0"><h2>${t("selfplay.opponents")}</h2><table data-table="opponents"><thead><tr><th scope="col">${t("match.player")}</th><th scope="col">${t("match.wdl")}</th><th scope="col" class="number">${t("selfplay.winRate")}</th></tr></thead>
@@ -133,5 +148,6 @@ export function selfplayView(page, document) {
     ${counts(t("selfplay.workers"), document.workers)}${counts(t("selfplay.networks"), document.networks)}`;
 }
 
+/** @param {string} title @param {Record<string, number>} found */
 const counts = (title, found) => Object.keys(found).length > 1
   ? html`<section class="card"><h2>${title}</h2><table><tbody>${Object.entries(found).map(([name, games]) => html`<tr><th scope="row">${name}</th><td class="number">${number(games)}</td></tr>`)}</tbody></table></section>` : nothing;

@@ -1,31 +1,35 @@
-// The list of runs and matches, which both tabs show a part of.
+// The list of runs and matches, which two tabs show a part of.
 import {Follower} from "./follow.js";
+/** @import {ListedRun, RunList as Listing} from "documents" */
+/** @import {Page} from "../page.js" */
 
-/**
- * @typedef {{id: string, kind: "training" | "learning" | "selfplay" | "match" | "league", name: string, parent: string | null}} Shown
- */
+export class RunList {
+  /** @param {Page} page */
+  constructor(page) {
+    /** @type {ListedRun[] | null} */
+    this.known = null;
+    this.changed = () => {};
+    /** @type {Follower<Listing>} */
+    this.follower = new Follower(page, ({runs}) => {
+      this.known = runs;
+      this.changed();
+    });
+  }
 
-/** @type {Shown[] | null} */
-let known = null;
-/** @type {Follower | null} */
-let follower = null;
+  /** Follow the list while a tab is shown. @param {() => void} changed */
+  follow(changed) {
+    this.changed = changed;
+    if (this.known) changed(); // the other tab has asked already, and it may stay the same
+    this.follower.follow("api/runs");
+    this.follower.start();
+  }
 
-/** Follow the list while a tab is shown. @param {import("../page.js").Page} page @param {() => void} changed */
-export function followList(page, changed) {
-  follower ??= new Follower(page, document => {
-    known = document.runs;
-    onChange();
-  });
-  onChange = changed;
-  if (known) changed(); // the other tab has asked already, and it may stay the same
-  follower.follow("api/runs");
-  follower.start();
+  leave() {
+    this.follower.stop();
+  }
+
+  /** What there is of some kinds; null until the server has answered. @param {string[]} kinds */
+  shown(kinds) {
+    return this.known?.filter(each => kinds.includes(each.kind)) ?? null;
+  }
 }
-let onChange = () => {};
-
-export function leaveList() {
-  follower?.stop();
-}
-
-/** What there is of some kinds; null until the server has answered. @param {string[]} kinds @returns {Shown[] | null} */
-export const shown = kinds => known && known.filter(each => kinds.includes(each.kind));

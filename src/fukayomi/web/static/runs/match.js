@@ -1,11 +1,13 @@
 // A match or a league: tables of players, pairs, results and strategies, and the sequential test.
 import {html, nothing, svg} from "../vendor/lit-html.js";
 import {dot, number, percent, scaleOf, signed} from "./numbers.js";
+/** @import {EloRange, MatchDocument, MatchPlayer, MatchScore, PlayerRating, Times} from "documents" */
+/** @import {Page} from "../page.js" */
 
 /** Wins, draws and losses as text in three colours. @param {{wins: number, draws: number, losses: number}} score */
 const wdl = ({wins, draws, losses}) => html`<span class="wdl"><span class="win">${number(wins)}</span><span class="draw">${number(draws)}</span><span class="loss">${number(losses)}</span></span>`;
 
-/** How far it has come, and under which conditions. @param {import("../page.js").Page} page @param {any} document */
+/** How far it has come, and under which conditions. @param {Page} page @param {MatchDocument} document */
 export function matchState(page, document) {
   const {t} = page, {first_mover: first} = document;
   return html`<section class="card" data-view="match"><h2>${document.name}</h2><p class="facts-line">
@@ -20,11 +22,12 @@ export function matchState(page, document) {
       <span>${t("match.whiteWins")} <b>${number(first.losses)}</b> (${percent(first.losses / first.games)})</span></p>` : nothing}</section>`;
 }
 
-/** The league table: ratings as dots on their intervals. @param {import("../page.js").Page} page @param {any} document */
+/** The league table: ratings as dots on their intervals. @param {Page} page @param {MatchDocument} document */
 export function leagueTable(page, document) {
   const {t} = page, {players, ratings} = document;
   if (!players.length) return nothing;
   const rated = new Map((ratings?.players ?? []).map(player => [player.name, player]));
+  /** @param {string} name */
   const place = name => ratings ? ratings.players.findIndex(player => player.name === name) : 0;
   const rows = [...players].sort((one, other) => (place(one.name) + 1 || Infinity) - (place(other.name) + 1 || Infinity));
   const scale = scaleOf([...rated.values()].map(({low, high, rating}) => ({low, high, value: rating})));
@@ -35,7 +38,7 @@ export function leagueTable(page, document) {
       const rating = rated.get(player.name), text = rating ? ratingText(rating) : "–";
       return html`<tr data-player=${player.name}><td class="number">${index + 1}</td><th scope="row">${player.name}</th><td class="number" data-rating=${rating?.rating ?? ""}>${text}</td>
         <td>${rating ? dot({low: rating.low, high: rating.high, value: rating.rating}, scale, `${player.name}: ${text}`, 0) : nothing}</td>
-        <td class="number">${rating?.cfs === null || rating?.cfs === undefined ? "–" : `${number(rating.cfs, 1)} %`}</td>
+        <td class="number">${typeof rating?.cfs !== "number" ? "–" : `${number(rating.cfs, 1)} %`}</td>
         <td>${wdl(player)}</td><td class="number">${percent(player.score)}</td>
         <td>${wdl(player.as_black)} ${percent(player.as_black.score, 0)}</td><td>${wdl(player.as_white)} ${percent(player.as_white.score, 0)}</td><td class="number">${player.failures || ""}</td></tr>`;
     })}</tbody></table>
@@ -43,18 +46,20 @@ export function leagueTable(page, document) {
     ${(ratings?.notes ?? []).map(note => html`<p class="muted small" lang="en">${note}</p>`)}</section>`;
 }
 
+/** @param {PlayerRating} rating */
 const ratingText = rating => `${rating.bound}${signed(rating.rating)}${rating.error === null ? "" : ` ±${number(rating.error)}`}`;
 
-/** Who scored what against whom, with the counts. @param {import("../page.js").Page} page @param {any} document */
+/** Who scored what against whom, with the counts. @param {Page} page @param {MatchDocument} document */
 export function crossTable(page, document) {
   const {t} = page, {players, pairs, ratings} = document;
   if (players.length < 2 || !pairs.length) return nothing;
   const order = (ratings?.players ?? players).map(player => player.name);
   const names = [...order, ...players.map(player => player.name).filter(name => !order.includes(name))];
+  /** @type {Map<string, MatchScore>} */
   const met = new Map();
   for (const pair of pairs) {
     met.set(`${pair.first}\n${pair.second}`, pair);
-    met.set(`${pair.second}\n${pair.first}`, {wins: pair.losses, losses: pair.wins, draws: pair.draws, games: pair.games, score: 1 - pair.score});
+    met.set(`${pair.second}\n${pair.first}`, {wins: pair.losses, losses: pair.wins, draws: pair.draws, games: pair.games, score: pair.score === null ? null : 1 - pair.score});
   }
   return html`<section class="card scroll" tabindex="0"><h2>${t("match.cross")}</h2><table class="cross" data-table="cross">
     <thead><tr><th scope="col">${t("match.player")}</th>${names.map(name => html`<th scope="col">${name}</th>`)}</tr></thead>
@@ -64,7 +69,7 @@ export function crossTable(page, document) {
     })}</tr>`)}</tbody></table><p class="muted small">${t("match.crossNote")}</p></section>`;
 }
 
-/** Both Elos of each two players, from pairs of games. @param {import("../page.js").Page} page @param {any} document */
+/** Both Elos of each two players, from pairs of games. @param {Page} page @param {MatchDocument} document */
 export function pairTable(page, document) {
   const {t} = page, pairs = document.pairs.slice(0, 60);
   if (!pairs.length) return nothing;
@@ -78,6 +83,7 @@ export function pairTable(page, document) {
     <p class="muted small">${t("match.pairsNote")}</p></section>`;
 }
 
+/** @param {Page["t"]} t @param {EloRange} range */
 function eloText(t, {elo, elo_error: error, elo_low: low, elo_high: high}) {
   if (elo === null) return "–";
   if (low === null || high === null) return low === null ? t("match.below", {elo: signed(high)}) : t("match.above", {elo: signed(low)});
@@ -86,18 +92,21 @@ function eloText(t, {elo, elo_error: error, elo_low: low, elo_high: high}) {
 
 const WIDTH = 560, LEFT = 40, RIGHT = 520, Y = 40;
 
-/** The sequential test: where its log-likelihood ratio is between the bounds. @param {import("../page.js").Page} page @param {any} document */
+/** The sequential test: where its log-likelihood ratio is between the bounds. @param {Page} page @param {MatchDocument} document */
 export function sprtView(page, document) {
   const {t} = page, {sprt} = document;
   if (!sprt) return nothing;
+  /** @param {number} llr */
   const x = llr => LEFT + (RIGHT - LEFT) * (Math.min(sprt.upper, Math.max(sprt.lower, llr)) - sprt.lower) / (sprt.upper - sprt.lower);
-  const model = t(`match.model.${sprt.model}`), two = value => number(value, 2);
+  /** @param {number} value */
+  const two = value => number(value, 2);
+  const model = t(`match.model.${sprt.model}`);
   const text = t("match.llr", {llr: two(sprt.llr), lower: two(sprt.lower), upper: two(sprt.upper)});
   return html`<section class="card sprt" data-decision=${sprt.decision}><h2>${t("match.sprt")}</h2>
     <p>${t("match.hypotheses", {first: sprt.first, second: sprt.second, elo0: number(sprt.elo0, 1), elo1: number(sprt.elo1, 1), model, alpha: percent(sprt.alpha, 0), beta: percent(sprt.beta, 0)})}</p>
     <svg viewBox=${`0 0 ${WIDTH} 66`} role="img" aria-label=${text}>
       <line class="axis" x1=${LEFT} x2=${RIGHT} y1=${Y} y2=${Y}></line>
-      ${[[sprt.lower, "H0"], [sprt.upper, "H1"]].map(([bound, name]) => svg`<line class="bound" x1=${x(bound)} x2=${x(bound)} y1=${Y - 12} y2=${Y + 12}></line><text x=${x(bound)} y="16">${name}</text><text x=${x(bound)} y="64">${two(bound)}</text>`)}
+      ${[{bound: sprt.lower, name: "H0"}, {bound: sprt.upper, name: "H1"}].map(({bound, name}) => svg`<line class="bound" x1=${x(bound)} x2=${x(bound)} y1=${Y - 12} y2=${Y + 12}></line><text x=${x(bound)} y="16">${name}</text><text x=${x(bound)} y="64">${two(bound)}</text>`)}
       <line class="zero" x1=${x(0)} x2=${x(0)} y1=${Y - 7} y2=${Y + 7}></line>
       <circle class="llr" cx=${x(sprt.llr)} cy=${Y} r="7"></circle></svg>
     <p><b data-llr=${sprt.llr}>${text}</b>. ${t(`match.decision.${sprt.decision}`)}</p>
@@ -105,7 +114,7 @@ export function sprtView(page, document) {
     <p class="muted small">${t("match.pentanomial")}: ${sprt.pairs.join(" · ")}</p></section>`;
 }
 
-/** How the games ended, and what went wrong. @param {import("../page.js").Page} page @param {any} document */
+/** How the games ended, and what went wrong. @param {Page} page @param {MatchDocument} document */
 export function endings(page, document) {
   const {t} = page, found = Object.entries(document.terminations ?? {}), {failures, warnings} = document;
   if (!found.length && !warnings?.length) return nothing;
@@ -116,10 +125,12 @@ export function endings(page, document) {
 
 const FORFEITS = ["time_up", "illegal_move", "crash", "stall", "protocol"];
 
-/** Who lost on time, by illegal moves and by failures, and Elo without these games. @param {import("../page.js").Page} page @param {any} document */
+/** Who lost on time, by illegal moves and by failures, and Elo without these games. @param {Page} page @param {MatchDocument} document */
 export function forfeitTable(page, document) {
-  const {t} = page, total = player => FORFEITS.reduce((sum, kind) => sum + player.forfeits[kind], 0);
-  const players = document.players.filter(player => player.forfeits && total(player));
+  const {t} = page;
+  /** @param {MatchPlayer} player */
+  const total = player => FORFEITS.reduce((sum, kind) => sum + player.forfeits[kind], 0);
+  const players = document.players.filter(player => total(player));
   if (!players.length) return nothing;
   const notable = players.filter(player => player.rests_on_forfeits).map(player => player.name);
   return html`<section class="card scroll" tabindex="0"><h2>${t("match.forfeits")}</h2><table data-table="forfeits">
@@ -130,19 +141,20 @@ export function forfeitTable(page, document) {
     ${notable.length ? html`<p class="warning" data-part="forfeit-warning">${t("match.forfeitWarning", {names: notable.join(", ")})}</p>` : nothing}</section>`;
 }
 
-/** How long the engines took, and what they did not know of. @param {import("../page.js").Page} page @param {any} document */
+/** How long the engines took, and what they did not know of. @param {Page} page @param {MatchDocument} document */
 export function timesTable(page, document) {
   const {t} = page, players = document.players.filter(player => player.time);
   if (!players.length) return nothing;
-  const three = times => ["mean_ms", "median_ms", "greatest_ms"].map(name => html`<td class="number">${number(times?.[name])}</td>`);
+  /** @param {Times | null} times */
+  const three = times => [times?.mean_ms, times?.median_ms, times?.greatest_ms].map(ms => html`<td class="number">${number(ms)}</td>`);
   return html`<section class="card scroll" tabindex="0"><h2>${t("match.times")}</h2><table data-table="times">
     <thead><tr><th scope="col">${t("match.player")}</th><th scope="col" class="number">${t("match.moves")}</th><th scope="col" class="number">${t("match.meanTime")}</th><th scope="col" class="number">${t("match.median")}</th><th scope="col" class="number">${t("match.greatest")}</th>
       <th scope="col" class="number">${t("match.overhead")}</th><th scope="col" class="number">${t("match.median")}</th><th scope="col" class="number">${t("match.greatest")}</th></tr></thead>
-    <tbody>${players.map(player => html`<tr data-player=${player.name}><th scope="row">${player.name}</th><td class="number">${number(player.time.count)}</td>${three(player.time)}${three(player.overhead)}</tr>`)}</tbody></table>
+    <tbody>${players.map(player => html`<tr data-player=${player.name}><th scope="row">${player.name}</th><td class="number">${number(player.time?.count)}</td>${three(player.time)}${three(player.overhead)}</tr>`)}</tbody></table>
     <p class="muted small">${t("match.timesNote")}</p></section>`;
 }
 
-/** @param {import("../page.js").Page} page @param {any} document */
+/** @param {Page} page @param {MatchDocument} document */
 export function strategies(page, document) {
   const {t} = page, found = document.strategies;
   if (!found?.rows.length) return nothing;

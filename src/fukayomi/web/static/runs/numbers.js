@@ -38,7 +38,9 @@ export function duration(seconds) {
 
 /** A date and time of the reader's place. @param {number} seconds since the epoch */
 export function moment(seconds) {
-  const date = new Date(1000 * seconds), two = value => String(value).padStart(2, "0");
+  const date = new Date(1000 * seconds);
+  /** @param {number} value */
+  const two = value => String(value).padStart(2, "0");
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${two(date.getHours())}:${two(date.getMinutes())}`;
 }
 
@@ -47,8 +49,7 @@ export function moment(seconds) {
  * @param {{low: number | null, high: number | null, value: number | null}[]} intervals
  */
 export function scaleOf(intervals) {
-  const isKnown = value => value !== null && value !== undefined;
-  const ends = intervals.flatMap(({low, high, value}) => isKnown(low) || isKnown(high) ? [low, high] : [value]).filter(isKnown);
+  const ends = intervals.flatMap(({low, high, value}) => low === null && high === null ? [value] : [low, high]).filter(each => each !== null);
   if (!ends.length) return {low: 0, high: 1};
   const low = Math.min(...ends), high = Math.max(...ends), margin = 0.06 * (high - low) || 1;
   return {low: low - margin, high: high + margin};
@@ -62,12 +63,13 @@ const WIDTH = 160, HEIGHT = 18;
  * @param {{low: number, high: number}} scale @param {string} label @param {number} [mark]  Where a thin line is drawn, such as at even strength.
  */
 export function dot({low, high, value}, scale, label, mark) {
-  if (value === null || value === undefined) return nothing;
-  const x = each => WIDTH * (each - scale.low) / (scale.high - scale.low), y = HEIGHT / 2;
-  const [hasLow, hasHigh] = [low, high].map(each => each !== null && each !== undefined);
+  if (value === null) return nothing;
+  /** @param {number} each */
+  const x = each => WIDTH * (each - scale.low) / (scale.high - scale.low);
+  const y = HEIGHT / 2, left = low === null ? null : x(low), right = high === null ? null : x(high);
   return html`<svg class="interval" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label=${label}>
     ${mark === undefined || mark < scale.low || mark > scale.high ? nothing : svg`<line class="mark" x1=${x(mark)} x2=${x(mark)} y1="0" y2=${HEIGHT}></line>`}
-    ${hasLow || hasHigh ? svg`<line x1=${hasLow ? x(low) : 0} x2=${hasHigh ? x(high) : WIDTH} y1=${y} y2=${y}></line>` : nothing}
-    ${hasLow === hasHigh ? svg`<circle class=${hasLow ? "" : "open"} cx=${x(value)} cy=${y} r="4.5"></circle>`
-      : svg`<path d=${`M${x(hasLow ? low : high)} ${y - 6}v12`}></path>`}</svg>`;
+    ${left === null && right === null ? nothing : svg`<line x1=${left ?? 0} x2=${right ?? WIDTH} y1=${y} y2=${y}></line>`}
+    ${(left === null) === (right === null) ? svg`<circle class=${left === null ? "open" : ""} cx=${x(value)} cy=${y} r="4.5"></circle>`
+      : svg`<path d=${`M${left ?? right} ${y - 6}v12`}></path>`}</svg>`;
 }

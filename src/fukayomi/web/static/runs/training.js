@@ -3,25 +3,33 @@ import {html, nothing} from "../vendor/lit-html.js";
 import {ChartSet, colorClass, followTheme} from "./chart.js";
 import {Follower} from "./follow.js";
 import {compact, duration, figure, number} from "./numbers.js";
+/** @import {DamagedDocument, MeasuredCurve, TrainingDocument} from "documents" */
+/** @import {Page} from "../page.js" */
+/** @import {Line} from "./chart.js" */
+
+/** @typedef {{color: number, name: string, document: TrainingDocument}} Run */
 
 /** Curves in the order of their charts; further ones of a run come after. */
 const MEASURES = ["policy_loss", "result_loss", "search_value_loss", "total_loss", "policy_accuracy", "value_accuracy", "policy_entropy", "learning_rate", "positions_a_second", "steps_a_second"];
-const BEGINNING = 0.05;
+const AXES = /** @type {const} */ (["step", "positions", "time"]);
 /** Share of the runs whose high losses do not stretch the axes. */
-const MOST = 10;
+const BEGINNING = 0.05;
 /** Runs that can be overlaid. */
+const MOST = 10;
 
 export class TrainingRuns {
-  /** @param {import("../page.js").Page} page */
+  /** @param {Page} page */
   constructor(page) {
     this.page = page;
     this.charts = new ChartSet();
-    /** @type {Map<string, Follower>} */
+    /** @type {Map<string, Follower<TrainingDocument | DamagedDocument>>} */
     this.followers = new Map();
-    /** @type {Map<string, any>} */
+    /** @type {Map<string, TrainingDocument | DamagedDocument>} */
     this.documents = new Map();
     /** Ids of the chosen runs; their places are their colours. @type {(string | null)[]} */
     this.chosen = [];
+    this.isActive = false;
+    /** @type {"step" | "positions" | "time"} */
     this.axis = "step";
     this.logX = false;
     this.logY = false;
@@ -73,13 +81,11 @@ export class TrainingRuns {
     }
     for (const id of this.chosen) {
       if (id === null) continue;
-      let follower = this.followers.get(id);
-      if (!follower) {
-        this.followers.set(id, follower = new Follower(this.page, document => {
-          this.documents.set(id, document);
-          this.page.update();
-        }));
-      }
+      const follower = this.followers.get(id) ?? new Follower(this.page, document => {
+        this.documents.set(id, document);
+        this.page.update();
+      });
+      this.followers.set(id, follower);
       follower.follow(`api/runs/${id}${this.query()}`);
       if (this.isActive) follower.start();
     }
@@ -90,46 +96,40 @@ export class TrainingRuns {
     return words.length ? `?${words.join("&")}` : "";
   }
 
-  /** The runs that are shown, with their documents. */
-  runs() {
-    return this.chosen.flatMap((id, color) => {
-      const document = id === null ? undefined : this.documents.get(id);
-      return document ? [{color, document, name: document.name}] : [];
-    });
-  }
-
   render() {
-    const runs = this.runs(), good = runs.filter(run => !run.document.error);
+    const found = this.chosen.map(id => id === null ? undefined : this.documents.get(id));
+    const good = found.flatMap((document, color) => document && !("error" in document) ? [{color, document, name: document.name}] : []);
     requestAnimationFrame(followTheme);
     return html`${this.controls(good)}
-      ${runs.filter(run => run.document.error).map(run => html`<p class="error" role="alert">${run.name}: ${run.document.error}</p>`)}
+      ${found.map(document => document && "error" in document ? html`<p class="error" role="alert">${document.name}: ${document.error}</p>` : nothing)}
       ${good.length ? html`<div class="charts">${this.panels(good)}</div>${this.differences(good)}${this.lastTests(good)}` : nothing}`;
   }
 
-  /** Axes, scales and smoothing. @param {any[]} runs */
+  /** Axes, scales and smoothing. @param {Run[]} runs */
   controls(runs) {
     const {t} = this.page, has = {
       step: true,
       positions: runs.length > 0 && runs.every(({document}) => document.batch),
-      time: runs.length > 0 && runs.every(({document}) => document.seconds?.step.length),
+      time: runs.length > 0 && runs.every(({document}) => document.seconds.step.length),
     };
-    const set = (name, value) => {
-      this[name] = value;
+    /** @param {Partial<Pick<TrainingRuns, "axis" | "logX" | "logY" | "smooth">>} values */
+    const set = values => {
+      Object.assign(this, values);
       this.follow();
       this.page.update();
     };
     return html`<div class="row">
-      <label class="inline">${t("runs.axis")} <select id="axis" @change=${event => set("axis", event.target.value)}>
-        ${["step", "positions", "time"].map(each => html`<option value=${each} ?disabled=${!has[each]} ?selected=${this.axis === each}>${t(`runs.axis.${each}`)}</option>`)}</select></label>
-      <button type="button" data-action="log-x" aria-pressed=${this.logX ? "true" : "false"} @click=${() => set("logX", !this.logX)}>${t("runs.logX")}</button>
-      <button type="button" data-action="log-y" aria-pressed=${this.logY ? "true" : "false"} @click=${() => set("logY", !this.logY)}>${t("runs.logY")}</button>
+      <label class="inline">${t("runs.axis")} <select id="axis" @change=${event => set({axis: AXES.find(each => each === event.target.value)})}>
+        ${AXES.map(each => html`<option value=${each} ?disabled=${!has[each]} ?selected=${this.axis === each}>${t(`runs.axis.${each}`)}</option>`)}</select></label>
+      <button type="button" data-action="log-x" aria-pressed=${this.logX ? "true" : "false"} @click=${() => set({logX: !this.logX})}>${t("runs.logX")}</button>
+      <button type="button" data-action="log-y" aria-pressed=${this.logY ? "true" : "false"} @click=${() => set({logY: !this.logY})}>${t("runs.logY")}</button>
       <label class="inline">${t("runs.smooth")} <input type="number" id="smooth" min="0" step="1" placeholder=${t("runs.auto")} .value=${this.smooth}
-        @change=${event => set("smooth", event.target.value === "" || !(Number(event.target.value) >= 0) ? "" : String(Number(event.target.value)))}></label>
+        @change=${event => set({smooth: event.target.value === "" || !(Number(event.target.value) >= 0) ? "" : String(Number(event.target.value))})}></label>
       <span class="muted">${t("runs.zoom")}</span>
     </div>`;
   }
 
-  /** A chart for each measure that a run has. @param {any[]} runs */
+  /** A chart for each measure that a run has. @param {Run[]} runs */
   panels(runs) {
     const {t} = this.page, there = new Set(runs.flatMap(({document}) => Object.keys(document.curves)));
     const measures = [...MEASURES.filter(each => there.has(each)), ...[...there].filter(each => !MEASURES.includes(each))];
@@ -138,22 +138,20 @@ export class TrainingRuns {
     this.charts.keep(new Set(measures));
     return measures.map(measure => {
       const lines = runs.flatMap(({document, color, name}, index) => measureLines(document.curves[measure], axes[index].of, color, name, t));
-      const view = {logX: this.logX, logY: this.logY, xText: texts[this.axis] ?? compact, xLabel: t(`runs.axis.${this.axis}`), from: BEGINNING * end};
+      const view = {logX: this.logX, logY: this.logY, xText: texts[this.axis], xLabel: t(`runs.axis.${this.axis}`), from: BEGINNING * end};
       return this.charts.show(measure, this.page.word("runs.measure", measure), lines, view);
     });
   }
 
-  /** How steps become places on the axis. @param {any} document */
+  /** How steps become places on the axis. @param {TrainingDocument} document */
   places(document) {
-    const {batch, seconds} = document;
-    const of = {
-      positions: steps => steps.map(step => step * (batch ?? NaN)),
-      time: steps => steps.map(step => between(seconds.step, seconds.value, step)),
-    }[this.axis] ?? (steps => steps);
-    return {of, last: of([document.last_step])[0]};
+    const {axis} = this, {batch, seconds} = document;
+    /** @param {number} step */
+    const place = step => (axis === "step" ? step : axis === "positions" ? step * (batch ?? NaN) : between(seconds.step, seconds.value, step));
+    return {of: (/** @type {number[]} */ steps) => steps.map(place), last: place(document.last_step)};
   }
 
-  /** Settings that are not the same in all runs. @param {any[]} runs */
+  /** Settings that are not the same in all runs. @param {Run[]} runs */
   differences(runs) {
     const {t} = this.page;
     if (runs.length < 2) return nothing;
@@ -166,10 +164,11 @@ export class TrainingRuns {
       </table>`}</section>`;
   }
 
-  /** The last metrics on the test set. @param {any[]} runs */
+  /** The last metrics on the test set. @param {Run[]} runs */
   lastTests(runs) {
     const {page} = this, {t} = page;
     const measures = MEASURES.filter(each => runs.some(({document}) => document.curves[each]?.test));
+    /** @param {TrainingDocument} document @param {string} measure */
     const last = (document, measure) => document.curves[measure]?.test?.value.at(-1);
     return html`<section class="card scroll" tabindex="0"><h2>${t("runs.progress")}</h2><table data-table="runs">
       <thead><tr><th scope="col">${t("runs.run")}</th><th scope="col" class="number">${t("runs.axis.step")}</th>${measures.map(each => html`<th scope="col" class="number">${page.word("runs.measure", each)}</th>`)}</tr></thead>
@@ -180,19 +179,22 @@ export class TrainingRuns {
   }
 }
 
+/** @param {Run} run */
 const runHead = ({color, name}) => html`<th scope="col"><span class=${`swatch ${colorClass(color)}`}></span> ${name}</th>`;
 
-/** Training strong and smoothed over the faint raw points; the test set as points. */
+/** Training strong and smoothed over the faint raw points; the test set as points. @param {MeasuredCurve | undefined} curve @param {(steps: number[]) => number[]} of @param {number} color @param {string} name @param {Page["t"]} t */
 function measureLines(curve, of, color, name, t) {
   if (!curve) return [];
-  const {train, test} = curve, lines = [];
+  const {train, test} = curve;
+  /** @type {Line[]} */
+  const lines = [];
   if (train?.smooth) lines.push({label: `${name} raw`, color, x: of(train.step), y: train.value, style: "raw"}, {label: name, color, x: of(train.smooth.step), y: train.smooth.value, style: "strong"});
   else if (train) lines.push({label: name, color, x: of(train.step), y: train.value, style: "strong"});
   if (test) lines.push({label: t("runs.ofTest", {name}), color, x: of(test.step), y: test.value, style: "points"});
   return lines;
 }
 
-/** The value at a place between points, which ascend; beyond them, as fast as at their end. */
+/** The value at a place between points, which ascend; beyond them, as fast as at their end. @param {number[]} places @param {number[]} values @param {number} place */
 function between(places, values, place) {
   if (!places.length) return NaN;
   let low = 0, high = places.length - 1;

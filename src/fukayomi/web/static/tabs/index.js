@@ -1,55 +1,45 @@
-// The tabs, in their order. docs/architecture.md says what a tab exports.
-import {nothing} from "../vendor/lit-html.js";
-import * as analyse from "./analyse.js";
-import * as game from "./game.js";
-import * as play from "./play.js";
-import * as worth from "./worth.js";
+// The tabs, in their order.
+import {messageOf} from "../api.js";
+import {AnalyseTab} from "./analyse.js";
+import {GameTab} from "./game.js";
+import {PlayTab} from "./play.js";
+import {Tab} from "./tab.js";
+import {WorthTab} from "./worth.js";
+/** @import {Page} from "../page.js" */
 
-/**
- * @typedef {object} Tab
- * @property {string} id  Of the address: `#game`.
- * @property {string} title  Key of its title.
- * @property {boolean} [board]  false: it has the whole width, without the board and the record.
- * @property {(page: import("../page.js").Page) => unknown} render
- * @property {(page: import("../page.js").Page) => void} [enter]  It is shown.
- * @property {(page: import("../page.js").Page) => void} [leave]  Another one is shown.
- * @property {(usi: string, page: import("../page.js").Page) => boolean} [onMove]  Whether it takes a move that the reader made on the board.
- * @property {(page: import("../page.js").Page) => object} [overlay]  Arrows, tints and `movable` of the board, see board/drawing.js.
- * @property {(event: KeyboardEvent, page: import("../page.js").Page) => boolean} [onKey]  Whether it takes a key.
- * @property {(page: import("../page.js").Page) => void} [positionChanged]  Another position is on the board; also while it is hidden.
- */
+/** A tab of the whole width, whose modules come when it is first shown: the page is drawn without waiting for them. */
+class LaterTab extends Tab {
+  /** @param {Page} page @param {string} id @param {() => Promise<new (page: Page) => Tab>} load */
+  constructor(page, id, load) {
+    super(page, id, false);
+    this.load = load;
+    /** @type {Tab | null} */
+    this.loaded = null;
+  }
 
-/**
- * A tab of the whole width, whose modules come when it is first shown: the page is drawn without waiting for them.
- * @param {string} id @param {() => Promise<Pick<Tab, "render" | "enter" | "leave">>} load
- * @returns {Tab}
- */
-function later(id, load) {
-  /** @type {Pick<Tab, "render" | "enter" | "leave"> | null} */
-  let module = null;
-  /** @type {Tab} */
-  const tab = {
-    id,
-    title: `tab.${id}`,
-    board: false,
-    render: page => module ? module.render(page) : nothing,
-    enter(page) {
-      if (module) return module.enter?.(page);
-      load().then(loaded => {
-        if (module) return; // shown, left and shown again while it was coming
-        module = loaded;
-        if (page.tab === tab) module.enter?.(page);
-        page.update();
-      }, error => page.notify(String(error.message ?? error)));
-    },
-    leave: page => module?.leave?.(page),
-  };
-  return tab;
+  render() {
+    return this.loaded?.render();
+  }
+
+  async enter() {
+    try {
+      const Kind = this.loaded ? null : await this.load();
+      if (Kind) this.loaded ??= new Kind(this.page); // it may have been left and shown again while it was coming
+      if (this.page.tab === this) this.loaded?.enter();
+    } catch (error) {
+      this.page.notify(messageOf(error));
+    }
+    this.page.update();
+  }
+
+  leave() {
+    this.loaded?.leave();
+  }
 }
 
-/** @type {Tab[]} */
-export const TABS = [
-  analyse, game, play, worth,
-  later("training", () => import("./training.js")),
-  later("matches", () => import("./matches.js")),
+/** The tabs of a page. @param {Page} page @returns {Tab[]} */
+export const makeTabs = page => [
+  new AnalyseTab(page), new GameTab(page), new PlayTab(page), new WorthTab(page),
+  new LaterTab(page, "training", async () => (await import("./training.js")).TrainingTab),
+  new LaterTab(page, "matches", async () => (await import("./matches.js")).MatchesTab),
 ];

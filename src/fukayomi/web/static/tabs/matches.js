@@ -2,65 +2,70 @@
 import {html, nothing} from "../vendor/lit-html.js";
 import {Follower} from "../runs/follow.js";
 import {GameList} from "../runs/games.js";
-import {followList, leaveList, shown} from "../runs/list.js";
 import {crossTable, endings, forfeitTable, leagueTable, matchState, pairTable, sprtView, strategies, timesTable} from "../runs/match.js";
+import {Tab} from "./tab.js";
+/** @import {DamagedDocument, MatchDocument} from "documents" */
+/** @import {Page} from "../page.js" */
 
 const KINDS = ["match", "league"];
-/** @type {string | null} */
-let chosen = null;
-/** @type {any} */
-let found = null;
-/** @type {Follower | null} */
-let follower = null;
-/** @type {GameList | null} */
-let games = null;
 
-/** @param {import("../page.js").Page} page */
-export function enter(page) {
-  games ??= new GameList(page);
-  follower ??= new Follower(page, document => {
-    found = document;
-    games?.refresh(document.kind === "match" && !document.error ? `api/matches/${document.id}` : "");
-    page.update();
-  });
-  followList(page, () => listed(page));
-  follower.start();
-}
+export class MatchesTab extends Tab {
+  /** @param {Page} page */
+  constructor(page) {
+    super(page, "matches");
+    this.games = new GameList(page);
+    /** @type {string | null} */
+    this.chosen = null;
+    /** @type {MatchDocument | DamagedDocument | null} */
+    this.found = null;
+    /** @type {Follower<MatchDocument | DamagedDocument>} */
+    this.follower = new Follower(page, document => {
+      this.found = document;
+      this.games.refresh(document.kind === "match" && !("error" in document) ? `api/matches/${document.id}` : "");
+      page.update();
+    });
+  }
 
-export function leave() {
-  leaveList();
-  follower?.stop();
-}
+  enter() {
+    this.page.runs.follow(() => this.listed());
+    this.follower.start();
+  }
 
-/** @param {import("../page.js").Page} page */
-function listed(page) {
-  const matches = shown(KINDS) ?? [];
-  if (!matches.some(match => match.id === chosen)) choose(page, matches[0]?.id ?? null);
-  page.update();
-}
+  leave() {
+    this.page.runs.leave();
+    this.follower.stop();
+  }
 
-/** @param {import("../page.js").Page} page @param {string | null} match */
-function choose(page, match) {
-  chosen = match;
-  found = null;
-  follower?.follow(match ? `api/matches/${match}` : "");
-  page.update();
-}
+  listed() {
+    const matches = this.page.runs.shown(KINDS) ?? [];
+    if (!matches.some(match => match.id === this.chosen)) this.choose(matches[0]?.id ?? null);
+    this.page.update();
+  }
 
-/** @param {import("../page.js").Page} page */
-export function render(page) {
-  const {t} = page, matches = shown(KINDS);
-  if (matches === null) return html`<p class="muted">${t("runs.loading")}</p>`;
-  if (!matches.length) return html`<p class="card">${t("match.none")} <code>fukayomi web matches/</code></p>`;
-  return html`<div class="runs"><div><section class="card"><h2>${t("match.list")}</h2><ul class="run-list">${matches.map(match => html`<li>
-      <button type="button" data-match=${match.name} aria-current=${chosen === match.id ? "true" : "false"} @click=${() => choose(page, match.id)}><span>${match.name}</span>${match.kind === "league" ? html` <small>${t("match.together")}</small>` : nothing}</button></li>`)}</ul></section></div>
-    <div>${view(page)}</div></div>`;
-}
+  /** @param {string | null} match */
+  choose(match) {
+    this.chosen = match;
+    this.found = null;
+    this.follower.follow(match ? `api/matches/${match}` : "");
+    this.page.update();
+  }
 
-function view(page) {
-  if (!found) return html`<p class="muted">${page.t("runs.loading")}</p>`;
-  if (found.error) return html`<p class="error" role="alert">${found.name}: ${found.error}</p>`;
-  return html`${matchState(page, found)}${sprtView(page, found)}${leagueTable(page, found)}${crossTable(page, found)}${pairTable(page, found)}${endings(page, found)}${forfeitTable(page, found)}${timesTable(page, found)}
-    ${found.members ? html`<section class="card"><h2>${page.t("match.members")}</h2><p class="row">${found.members.map(({id: member, name}) => html`<button type="button" @click=${() => choose(page, member)}>${name}</button>`)}</p></section>` : nothing}
-    ${games?.render()}${strategies(page, found)}`;
+  render() {
+    const {t, runs} = this.page, matches = runs.shown(KINDS);
+    if (matches === null) return html`<p class="muted">${t("runs.loading")}</p>`;
+    if (!matches.length) return html`<p class="card">${t("match.none")} <code>fukayomi web matches/</code></p>`;
+    return html`<div class="runs"><div><section class="card"><h2>${t("match.list")}</h2><ul class="run-list">${matches.map(({id, kind, name}) => html`<li>
+        <button type="button" data-match=${name} aria-current=${this.chosen === id ? "true" : "false"} @click=${() => this.choose(id)}><span>${name}</span>${kind === "league" ? html` <small>${t("match.together")}</small>` : nothing}</button></li>`)}</ul></section></div>
+      <div>${this.view()}</div></div>`;
+  }
+
+  view() {
+    const {found, page} = this;
+    if (!found) return html`<p class="muted">${page.t("runs.loading")}</p>`;
+    if ("error" in found) return html`<p class="error" role="alert">${found.name}: ${found.error}</p>`;
+    const parts = [matchState, sprtView, leagueTable, crossTable, pairTable, endings, forfeitTable, timesTable];
+    return html`${parts.map(part => part(page, found))}
+      ${found.members ? html`<section class="card"><h2>${page.t("match.members")}</h2><p class="row">${found.members.map(({id, name}) => html`<button type="button" @click=${() => this.choose(id)}>${name}</button>`)}</p></section>` : nothing}
+      ${this.games.render()}${strategies(page, found)}`;
+  }
 }

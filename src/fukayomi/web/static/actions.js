@@ -1,6 +1,8 @@
-// Keys for everything: lishogi's, with ShogiHome's arrows as a setting.
+// What keys and buttons do, and the list of keys.
 import {html, nothing} from "./vendor/lit-html.js";
+import {actionOf} from "./keys.js";
 import {remember, setting} from "./settings.js";
+/** @import {Page} from "./page.js" */
 
 /** Action, its keys as they are written in the list. */
 const KEYS = [
@@ -8,35 +10,11 @@ const KEYS = [
   ["nextMistake", "n"], ["previousMistake", "Shift+n"], ["flip", "f"], ["engine", "l"], ["best", "Space"], ["arrows", "a"],
   ["hide", "z"], ["stop", "Esc"], ["help", "?"],
 ];
-const LISHOGI = {ArrowLeft: "back", ArrowRight: "forward", ArrowUp: "first", ArrowDown: "last"};
-const SHOGIHOME = {ArrowUp: "back", ArrowDown: "forward", ArrowLeft: "first", ArrowRight: "last"};
-const OTHERS = {
-  k: "back", j: "forward", Home: "first", End: "last", n: "nextMistake", f: "flip", l: "engine", " ": "best",
-  a: "arrows", z: "hide", Escape: "stop", "?": "help",
-};
 
-/** What a key means; undefined if it belongs to something else on the page. @param {KeyboardEvent} event */
-export function actionOf(event) {
-  if (event.ctrlKey || event.altKey || event.metaKey || event.isComposing || event.defaultPrevented) return undefined;
-  const target = /** @type {Element} */ (event.target);
-  const isLeft = target.closest?.("dialog:not([open])"); // a dialog that has just closed keeps the focus for a moment
-  if (!isLeft && target.closest?.("input, textarea, select, dialog[open], [contenteditable]")) return undefined;
-  if (event.shiftKey && (event.key === "ArrowLeft" || event.key === "ArrowRight")) return event.key === "ArrowLeft" ? "previousVariation" : "nextVariation";
-  if (event.key === " " && target.closest("button, a, summary")) return undefined;
-  const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
-  if (key === "n" && event.shiftKey) return "previousMistake";
-  const arrows = setting("arrows-up-down", false) ? SHOGIHOME : LISHOGI;
-  return arrows[key] ?? OTHERS[key];
-}
-
-/** @param {KeyboardEvent} event @param {import("./page.js").Page} page */
+/** @param {KeyboardEvent} event @param {Page} page */
 export function keyPressed(event, page) {
-  if (page.tab.board === false) {
+  if (!page.tab.hasBoard) {
     if (event.key === "?" && actionOf(event)) page.toggleKeys();
-    return;
-  }
-  if (page.tab.onKey?.(event, page)) {
-    event.preventDefault();
     return;
   }
   const action = actionOf(event);
@@ -46,7 +24,7 @@ export function keyPressed(event, page) {
   act(action, page);
 }
 
-/** @param {string} action @param {import("./page.js").Page} page */
+/** @param {string} action @param {Page} page */
 export function act(action, page) {
   const {game, live} = page;
   switch (action) {
@@ -68,10 +46,11 @@ export function act(action, page) {
   }
 }
 
-/** The list of keys, a dialog. @param {import("./page.js").Page} page */
+/** The list of keys, a dialog. @param {Page} page */
 export function keyList(page) {
   const {t} = page, swapped = setting("arrows-up-down", false);
-  const written = keys => (swapped ? [...keys].map(each => ({"←": "↑", "→": "↓", "↑": "←", "↓": "→"})[each] ?? each).join("") : keys);
+  /** @param {string} keys */
+  const written = keys => (swapped ? keys.replace(/[←→↑↓]/g, arrow => "↑↓←→"["←→↑↓".indexOf(arrow)]) : keys);
   return html`<dialog id="keys" aria-labelledby="keys-title">
     <h2 id="keys-title">${t("keys.title")}</h2>
     <table><tbody>${KEYS.map(([action, keys]) => html`<tr>

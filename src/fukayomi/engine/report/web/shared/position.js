@@ -4,6 +4,7 @@
 export const START = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1";
 /** The order of pieces in hand. */
 export const IN_HAND = ["R", "B", "G", "S", "N", "L", "P"];
+const SIDES = /** @type {const} */ (["b", "w"]);
 const RANKS = "abcdefghi";
 
 /**
@@ -30,7 +31,10 @@ export const sideOf = piece => (piece === piece.toUpperCase() ? "b" : "w");
 /** The piece of the other side. @param {string} piece */
 export const swapSide = piece => (sideOf(piece) === "b" ? piece.toLowerCase() : piece.toUpperCase());
 
-/** A square by its column from the left (0 is file 9) and its row from the top. */
+/** Side and kind of a place in a hand, which is written `b:P`. @param {string} place @returns {[Side, string]} */
+export const heldAt = place => [place[0] === "w" ? "w" : "b", place[2]];
+
+/** A square by its column from the left (0 is file 9) and its row from the top. @param {number} column @param {number} row */
 export const squareAt = (column, row) => `${9 - column}${RANKS[row]}`;
 
 /** Column and row of a square. @param {string} square @returns {[number, number]} */
@@ -57,9 +61,12 @@ export function parse(sfen) {
 /** Whether a text has the form of an SFEN; whether the position can be played is the server's to say. @param {string} text */
 export function isSfen(text) {
   const [rows, turn, hands] = text.split(" ");
-  const widths = rows.split("/").map(row => [...row.matchAll(/[1-9]|\+?[PLNSBR]|[GK]/gi)].map(([each]) => [each, Number(each) || 1]));
-  const isRow = (row, index) => row.reduce((sum, [, width]) => sum + width, 0) === 9 && row.map(([each]) => each).join("") === rows.split("/")[index];
-  return widths.length === 9 && widths.every(isRow) && /^[bw]$/.test(turn) && /^(-|(\d*[PLNSGBR])+)$/i.test(hands ?? "");
+  /** @param {string} row */
+  const isRow = row => {
+    const found = [...row.matchAll(/[1-9]|\+?[PLNSBR]|[GK]/gi)].map(([each]) => each);
+    return found.reduce((sum, each) => sum + (Number(each) || 1), 0) === 9 && found.join("") === row;
+  };
+  return rows.split("/").length === 9 && rows.split("/").every(isRow) && /^[bw]$/.test(turn) && /^(-|(\d*[PLNSGBR])+)$/i.test(hands ?? "");
 }
 
 /** The SFEN of a position. @param {Position} position */
@@ -78,7 +85,7 @@ export function sfenOf({squares, hands, turn, ply}) {
     }
     rows.push(text + (empty || ""));
   }
-  const held = ["b", "w"].flatMap(side =>
+  const held = SIDES.flatMap(side =>
     IN_HAND.filter(kind => hands[side][kind] > 0).map(kind => {
       const count = hands[side][kind];
       return (count > 1 ? count : "") + (side === "b" ? kind : kind.toLowerCase());
@@ -92,7 +99,7 @@ export function copyOf({squares, hands, turn, ply}) {
   return {squares: new Map(squares), hands: {b: {...hands.b}, w: {...hands.w}}, turn, ply};
 }
 
-/** Whether a USI move stands on the board; `win`, `resign` and the like do not. @param {string | undefined} usi */
+/** Whether a USI move stands on the board; `win`, `resign` and the like do not. @param {string | null | undefined} usi */
 export const isMove = usi => typeof usi === "string" && /^([1-9][a-i]|[A-Z]\*)[1-9][a-i]\+?$/.test(usi);
 
 /** The position after a move, which the server has found legal. @param {Position} before @param {string} usi */
@@ -115,6 +122,7 @@ export function played(before, usi) {
   return position;
 }
 
+/** @type {Record<"ja" | "en", Record<string, string>>} */
 const NAMES = {
   ja: {
     P: "歩", L: "香", N: "桂", S: "銀", G: "金", B: "角", R: "飛", K: "玉",
@@ -129,7 +137,7 @@ const NAMES = {
 /** The name of a kind of piece. @param {string} piece @param {"ja" | "en"} language */
 export const pieceName = (piece, language) => NAMES[language][piece.toUpperCase()] ?? piece;
 
-/** The name of a square: ７六 in Japanese, 7f in English. */
+/** The name of a square: ７六 in Japanese, 7f in English. @param {string} square @param {"ja" | "en"} language */
 export function squareName(square, language) {
   if (language === "en") return square;
   return "１２３４５６７８９"[Number(square[0]) - 1] + "一二三四五六七八九"[RANKS.indexOf(square[1])];
@@ -138,11 +146,13 @@ export function squareName(square, language) {
 /** The position in words, for screen readers. @param {Position} position @param {"ja" | "en"} language @param {string[]} [names]  Of the sides, in Japanese. */
 export function inWords({squares, hands, turn}, language, names = ["先手", "後手"]) {
   const isJapanese = language === "ja", comma = isJapanese ? "、" : ", ";
+  /** @param {Side} side */
   const of = side => (isJapanese ? names[side === "b" ? 0 : 1] : side === "b" ? "Black" : "White");
   const parts = [isJapanese ? `${of(turn)}の手番` : `${of(turn)} to move`];
-  for (const side of /** @type {Side[]} */ (["b", "w"])) {
+  for (const side of SIDES) {
     const own = [...squares].filter(([, piece]) => sideOf(piece) === side);
-    const order = "KRBGSNLP", rank = piece => order.indexOf(piece.replace("+", "").toUpperCase());
+    /** @param {string} piece */
+    const rank = piece => "KRBGSNLP".indexOf(piece.replace("+", "").toUpperCase());
     own.sort(([one, a], [other, b]) => rank(a) - rank(b) || one.localeCompare(other));
     const names = own.map(([square, piece]) =>
       isJapanese ? squareName(square, language) + pieceName(piece, language) : `${pieceName(piece, language)} ${square}`,
@@ -201,6 +211,7 @@ export function typedMoves(text, position, legal, last) {
   return moves.filter(usi => (end === "成") === usi.endsWith("+"));
 }
 
+/** The kind of the piece that moves. @param {string} usi @param {Position} position */
 function movedKind(usi, {squares}) {
   return usi[1] === "*" ? usi[0] : squares.get(usi.slice(0, 2))?.toUpperCase();
 }

@@ -1,11 +1,16 @@
-"""Ranges of clocks of one kind: nodes, or a time."""
+"""The settings of a calibration: a match, and a range of clocks of one kind: nodes, or a time."""
 
 from dataclasses import dataclass
 from math import log
-from typing import Any
+from typing import Annotated, Any, ClassVar, Self
 
+from pydantic import Field, model_validator
+
+from fukayomi.arena.game.rules import EngineSettings
 from fukayomi.arena.game.time_control import TimeControl
+from fukayomi.arena.match.settings import MatchSettings
 from fukayomi.errors import InvalidValueError
+from fukayomi.settings import Settings
 
 FIELDS = {"main": "main_ms", "byoyomi": "byoyomi_ms", "increment": "increment_ms", "movetime": "movetime_ms"}
 
@@ -68,6 +73,55 @@ class ClockRange:
         """The amount of a clock; None for a clock of another kind."""
         numbers = _numbers(clock)
         return numbers[self.kind] if numbers.keys() == _numbers(self.low).keys() else None
+
+
+class CalibrationError(InvalidValueError):
+    """Invalid settings of a calibration, or a folder with something else in it."""
+
+
+class CalibrationSettings(Settings):
+    """The settings of a calibration.
+
+    Raises:
+        CalibrationError: The settings contradict each other.
+    """
+
+    ERROR: ClassVar = CalibrationError
+
+    match: MatchSettings
+    """The settings of all matches; `games` is the total of the calibration, an even number."""
+    vary: str
+    """Name of the engine whose clock varies."""
+    clocks: ClockRange
+    """The range of its clock."""
+    precision: Annotated[float | None, Field(gt=1, le=100)] = None
+    """Stop when the 95 % interval is within this factor of its middle, for example 1.2; None: play all games."""
+
+    @model_validator(mode="after")
+    def _is_a_comparison(self) -> Self:
+        names = [engine.name for engine in self.match.engines]
+        if len(names) != 2:
+            raise InvalidValueError(f"a calibration compares two engines, not {', '.join(names)}")
+        if self.vary not in names:
+            raise InvalidValueError(f"no engine is named {self.vary!r}; the engines are {', '.join(names)}")
+        if self.match.games % 2:
+            raise InvalidValueError(f"games must be even, since each opening is played twice; not {self.match.games}")
+        if self.match.sprt is not None:
+            raise InvalidValueError("a calibration cannot have a sequential test (sprt)")
+        return self
+
+    @property
+    def against(self) -> EngineSettings:
+        """The other engine."""
+        return next(engine for engine in self.match.engines if engine.name != self.vary)
+
+    def at(self, clock: TimeControl, **changes: object) -> MatchSettings:
+        """The match in which the engine that varies has this clock."""
+        engines = tuple(
+            engine.model_copy(update={"clock": clock}) if engine.name == self.vary else engine
+            for engine in self.match.engines
+        )
+        return self.match.model_copy(update={"engines": engines, **changes})
 
 
 def _numbers(clock: TimeControl) -> dict[str, int]:

@@ -1,14 +1,18 @@
-"""The shapes of the page's graph: win rate and evaluation over the plies, in units that the page can stretch.
+"""The shapes of the evaluation graph, win rate and evaluation over the plies, in units that can be stretched; and
+``analysis.svg``, which is drawn of them.
 
-The page draws curves in a box that it stretches to any width, and marks and labels at shares of that box, so that text
-and marks keep their size.
+Curves lie in a box that is stretched to any width, marks and labels at shares of that box, so that text and marks keep
+their size.
 """
 
+import base64
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from fukayomi.engine.analysis.game_analysis import GameAnalysis, Mistake, MoveAnalysis, PositionAnalysis
-from fukayomi.engine.report.graph import CP_SHOWN, plies_shown
+from fukayomi.engine.report.graph import COLORS, CP_SHOWN, labels_of, plies_shown, spoken_language
+from fukayomi.engine.report.rendering import environment
+from fukayomi.engine.report.words import Language
 
 HEIGHT = 100.0
 """Height of the box of a curve; its width is the number of plies."""
@@ -28,10 +32,14 @@ class Mark:
     fall: str
     """Path from the position before the move to the one after it, in units of the box."""
     radius: float
+    is_grave: bool
+    """A mistake or a blunder."""
+    falls: bool
+    """True if the curve goes down."""
 
 
 @dataclass(frozen=True, slots=True)
-class PageGraph:
+class GraphShapes:
     """Paths, marks and ticks of the graph."""
 
     first: int
@@ -50,7 +58,7 @@ class PageGraph:
         return self.last - self.first
 
     @classmethod
-    def from_analysis(cls, analysis: GameAnalysis) -> "PageGraph":
+    def from_analysis(cls, analysis: GameAnalysis) -> "GraphShapes":
         """Compute the shapes of an analysis with at least one position."""
         first, last = plies_shown(analysis)
         runs = _runs(analysis.positions)
@@ -67,6 +75,28 @@ class PageGraph:
             ),
             ticks=_ticks(first, last),
         )
+
+
+def graph_svg(analysis: GameAnalysis, page: str = "", language: Language | None = None) -> str:
+    """The graph as an SVG document of its own.
+
+    Args:
+        analysis: The game.
+        page: Address of the page to whose rows the mistakes link.
+        language: Language of the labels; None: that of the locale.
+    """
+    language = language or spoken_language()
+    graph = GraphShapes.from_analysis(analysis)
+    kinds = [kind for kind in Mistake if any(mark.move.mistake is kind for mark in graph.marks)]
+    return environment().get_template("graph.svg").render(
+        graph=graph, labels=labels_of(analysis, language), language=language, page=page, kinds=kinds, colors=COLORS
+    )  # fmt: skip
+
+
+def graph_image(analysis: GameAnalysis) -> str:
+    """The graph as an ``<img>`` element, for notebooks."""
+    data = base64.b64encode(graph_svg(analysis).encode()).decode()
+    return f'<img alt="evaluation graph" src="data:image/svg+xml;base64,{data}">'
 
 
 def _recorded(analysis: GameAnalysis) -> list[MoveAnalysis]:
@@ -116,6 +146,8 @@ def _mark(move: MoveAnalysis, kind: Mistake, first: int, last: int) -> Mark:
         y=f"{100 * after / HEIGHT:.2f}%",
         fall=f"M{x - 1} {before:g}L{x} {after:g}",
         radius=2.5 + list(Mistake).index(kind),
+        is_grave=kind in (Mistake.MISTAKE, Mistake.BLUNDER),
+        falls=after > before,
     )
 
 

@@ -20,6 +20,7 @@ export function remember(name, value) {
   }
 }
 
+/** @param {string} name */
 function stored(name) {
   try {
     return JSON.parse(localStorage.getItem(PREFIX + name) ?? "null");

@@ -1,15 +1,24 @@
 // A position as SVG, in the geometry of fukayomi.shogi.svg. Pieces are paths; nothing needs a Japanese font.
 import {html, nothing, svg} from "../vendor/lit-html.js";
-import {isMove, parse, placeOf, sideOf, squareAt} from "../position.js";
+import {IN_HAND, isMove, placeOf, sideOf, squareAt} from "../position.js";
+/** @import {Position, Side} from "../position.js" */
 
-export const CELL_W = 35, CELL_H = 37;
+const CELL_W = 35, CELL_H = 37;
 const LEFT = 2, TOP = 18, RIGHT = 18, BOTTOM = 2;
 export const WIDTH = LEFT + 9 * CELL_W + RIGHT, HEIGHT = TOP + 9 * CELL_H + BOTTOM;
+/** @type {Record<string, string>} */
 const FACES = {
   P: "pawn", L: "lance", N: "knight", S: "silver", G: "gold", B: "bishop", R: "rook", K: "king",
   "+P": "pro-pawn", "+L": "pro-lance", "+N": "pro-knight", "+S": "pro-silver", "+B": "horse", "+R": "dragon",
 };
-// Kanji numerals as strokes in a box of 10 by 10; file numbers are text, which every font has.
+// Numerals as strokes in a box of 10 by 10, as in shogi/glyphs.py, so that a board needs no font.
+const DIGITS = [
+  "M3.5,2.6L5.6,1V9.5", "M2.5,3.2C2.5,.2 7.5,.2 7.5,3.1C7.5,5 4,6.6 2.5,9.4H7.6",
+  "M2.5,2.2C3.4,.4 7.2,.5 7.2,2.9C7.2,4.6 5.6,5 4.3,5C6,5 7.6,5.6 7.6,7.2C7.6,9.9 3.5,10.1 2.3,8", "M6.3,9.5V.9L2,6.8H8.2",
+  "M7.2,1H3.4L2.9,5C4.5,3.7 7.6,4.2 7.6,6.9C7.6,9.9 3.7,10.1 2.4,8.2", "M6.9,1.2C4,1.2 2.5,4 2.5,6.8C2.5,10.4 7.5,10.4 7.5,6.8C7.5,3.7 3.4,3.9 2.6,6.4",
+  "M2.4,1H7.6C5.8,3.5 4.6,6.2 4.3,9.5", "M5,4.8C2.5,4.8 2.5,.9 5,.9S7.5,4.8 5,4.8C1.8,4.8 1.8,9.5 5,9.5S8.2,4.8 5,4.8",
+  "M3.1,9.2C6,9.2 7.5,6.4 7.5,3.6C7.5,0 2.5,0 2.5,3.6C2.5,6.7 6.6,6.5 7.4,4",
+];
 const KANJI = [
   "M1,5H9", "M2,2.5H8M1,8H9", "M2,1.5H8M2.5,5H7.5M1,8.7H9", "M1.2,1.8H8.8V8.8H1.2ZM4,1.8C4,4 3.6,5.2 2.4,6.2M6,1.8V4.8C6,5.9 6.6,6.1 8,6.1",
   "M1.5,1.5H8.5M4.6,1.5L3.4,8.8M2,4.8H7.4L7,8.8M.8,8.8H9.2", "M5,.8V2.8M1,3.4H9M3.8,5.2L1.6,9.2M6.2,5.2L8.4,9.2",
@@ -18,7 +27,6 @@ const KANJI = [
 ];
 
 /**
- * @typedef {import("../position.js").Position} Position
  * @typedef {{usi: string, label?: string, css?: string, width?: number}} Arrow  `width` is 1 for the usual one.
  * @typedef {{square: string, css?: string, fill?: string, opacity?: number, text?: string}} Tint
  *   A coloured square, or with `b:P` for the square a kind of piece in hand; `text` is written small on it.
@@ -27,13 +35,14 @@ const KANJI = [
 /**
  * @typedef {object} Drawing
  * @property {Position} position
- * @property {string} [last]  The last move.
+ * @property {string | null} [last]  The last move.
  * @property {Arrow[]} [arrows]  The first is drawn on top.
  * @property {Tint[]} [tints]
  * @property {boolean} [flip]  White at the bottom.
  * @property {string | null} [selected]  A square whose piece is about to move.
  * @property {string[]} [targets]  Squares that it can go to.
  * @property {string | null} [cursor]  The square of the keyboard.
+ * @property {Side | "both" | "none"} [movable]  Whose pieces the reader may move.
  */
 
 /** The shapes of all pieces, once in the document. @param {string} text The file pieces.svg. */
@@ -70,12 +79,14 @@ export function squareUnder(x, y, flip) {
   return flip ? squareAt(8 - column, 8 - row) : squareAt(column, row);
 }
 
+/** @param {string} piece @param {number} x @param {number} y @param {boolean} flip */
 function koma(piece, x, y, flip, scale = 1) {
   const turn = (sideOf(piece) === "w") !== flip ? " rotate(180)" : "";
   const transform = `translate(${x},${y})${turn} scale(${scale}) translate(${-CELL_W / 2},${-CELL_H / 2})`;
   return svg`<use href=${`#koma-${faceOf(piece)}`} width=${CELL_W} height=${CELL_H} transform=${transform} />`;
 }
 
+/** @param {string} square @param {string} css @param {boolean} flip */
 function marked(square, css, flip) {
   const [x, y] = corner(square, flip);
   return svg`<rect class=${css} x=${x} y=${y} width=${CELL_W} height=${CELL_H} />`;
@@ -89,11 +100,13 @@ function grid() {
     ${stars.map(([column, row]) => svg`<circle class="star" cx=${LEFT + column * CELL_W} cy=${TOP + row * CELL_H} r="2.4" />`)}`;
 }
 
+/** @param {boolean} flip */
 function numbers(flip) {
   return [1, 2, 3, 4, 5, 6, 7, 8, 9].map(number => {
     const [x, y] = center(squareAt(9 - number, number - 1), flip);
-    const strokes = `translate(${LEFT + 9 * CELL_W + 4.5},${y - 4.5}) scale(.9)`;
-    return svg`<text class="file" x=${x} y=${TOP - 5}>${number}</text><path class="rank" d=${KANJI[number - 1]} transform=${strokes} />`;
+    /** @param {string} css @param {string[]} strokes @param {number} left @param {number} top */
+    const stroke = (css, strokes, left, top) => svg`<path class=${css} d=${strokes[number - 1]} data-number=${number} transform=${`translate(${left},${top}) scale(.9)`} />`;
+    return [stroke("file", DIGITS, x - 4.5, TOP - 13), stroke("rank", KANJI, LEFT + 9 * CELL_W + 4.5, y - 4.5)];
   });
 }
 
@@ -112,6 +125,7 @@ function arrowShape({usi, label, css = "", width = 1}, position, flip) {
   return svg`<g class=${`arrow ${css}`} data-usi=${usi}><path d=${d} transform=${`translate(${x0},${y0}) rotate(${angle})`} />${head(label, at[0], at[1])}</g>`;
 }
 
+/** @param {string | undefined} label @param {number} x @param {number} y */
 function head(label, x, y) {
   if (!label) return nothing;
   return svg`<circle class="badge" cx=${x} cy=${y} r="7.6" /><text class="badge-text" x=${x} y=${y + 3.2}>${label}</text>`;
@@ -119,7 +133,7 @@ function head(label, x, y) {
 
 /** @param {Tint} tint @param {boolean} flip */
 function tintShape({square, css = "", fill, opacity = 1, text}, flip) {
-  if (square.includes(":")) return nothing; // of a hand, see hands.js
+  if (square.includes(":")) return nothing; // of a hand, see view.js
   const [x, y] = corner(square, flip);
   return svg`<rect class=${`tint ${css}`} x=${x} y=${y} width=${CELL_W} height=${CELL_H} fill=${fill ?? nothing} fill-opacity=${opacity} />
     ${text ? svg`<text class="tint-text" x=${x + CELL_W / 2} y=${y + CELL_H - 2}>${text}</text>` : nothing}`;
@@ -130,7 +144,7 @@ function contents({position, last, arrows = [], tints = [], flip = false, select
   const squares = [...position.squares];
   return svg`
     <rect class="wood" x=${LEFT} y=${TOP} width=${9 * CELL_W} height=${9 * CELL_H} />
-    ${isMove(last) ? svg`${last[1] === "*" ? nothing : marked(last.slice(0, 2), "last from", flip)}${marked(last.slice(2, 4), "last to", flip)}` : nothing}
+    ${last && isMove(last) ? svg`${last[1] === "*" ? nothing : marked(last.slice(0, 2), "last from", flip)}${marked(last.slice(2, 4), "last to", flip)}` : nothing}
     ${selected && !selected.includes(":") ? marked(selected, "selected", flip) : nothing}
     <g class="tints">${tints.filter(tint => !tint.text).map(tint => tintShape(tint, flip))}${tints.filter(tint => tint.text).map(tint => tintShape({...tint, text: ""}, flip))}</g>
     ${grid()}${numbers(flip)}
@@ -155,5 +169,11 @@ export function pieceSvg(piece, turned = false) {
   return html`<svg class="piece" viewBox=${`0 0 ${CELL_W} ${CELL_H}`} aria-hidden="true"><use href=${`#koma-${faceOf(piece)}`} width=${CELL_W} height=${CELL_H} transform=${transform} /></svg>`;
 }
 
-/** A position or SFEN as a position. @param {Position | string} value */
-export const asPosition = value => (typeof value === "string" ? parse(value) : value);
+/** Pieces in hand, with their counts. @param {Record<string, number>} hand @param {boolean} [turned] */
+export const handSvg = (hand, turned) => IN_HAND.filter(kind => hand[kind] > 0).map(kind => html`${pieceSvg(kind, turned)}<b>${hand[kind] > 1 ? hand[kind] : ""}</b>`);
+
+/** The arrows of a judged position. @param {string | undefined} best @param {string | null | undefined} [mistake]  The move of the game, if it is one. @returns {Arrow[]} */
+export function verdictArrows(best, mistake) {
+  const arrows = best ? [{usi: best, css: "best", width: 1.4}] : [];
+  return mistake && mistake !== best ? [...arrows, {usi: mistake, css: "played"}] : arrows;
+}
