@@ -21,8 +21,6 @@ KINDS = {
     "step": int, "settings": dict, "model": dict, "optimizer": dict, "scaler": dict, "averaged": dict, "averages": int,
     "guard": dict,
 }  # fmt: skip
-OPTIONAL = ("scaler", "averaged", "averages", "guard")
-"""Fields that earlier checkpoints do not have."""
 
 
 class CheckpointError(InvalidValueError):
@@ -89,11 +87,11 @@ def load_checkpoint(path: Path) -> Checkpoint:
         raise CheckpointError(f"{path}: not a checkpoint: the format is {content.get('format')!r}, not {FORMAT!r}")
     try:
         network = config_from_dict(content["network"])
-        given = {name: content[name] for name in KINDS if name in content or name not in OPTIONAL}
+        given = {name: content[name] for name in KINDS}
         for name, value in given.items():
             if not isinstance(value, KINDS[name]):
                 raise CheckpointError(f"{path}: the checkpoint's {name} is of the type {type(value).__name__}")
-        if not all(isinstance(number, int | float) for number in given.get("guard", {}).values()):
+        if not all(isinstance(number, int | float) for number in given["guard"].values()):
             raise CheckpointError(f"{path}: the checkpoint's guard has values that are no numbers")
         return Checkpoint(network=network, **given)
     except KeyError as error:

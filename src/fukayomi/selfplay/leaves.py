@@ -147,8 +147,6 @@ def collect_leaves(
             "starts": openings.settings,
             **settings.model_dump(),
         }
-        if not settings.searched:
-            del description["searched"]  # folders from before have none
         with LeafFolder(Path(out), description) as folder:
             run = _Run(folder, network, teacher, openings, settings, seed, positions, part_positions, listener)
             try:

@@ -250,7 +250,6 @@ def _page(runs: "Runs", pictures: dict[Theme, bytes]) -> str:
     measures = [name for name in PANELS if any(name in run.last_test() for run in runs.runs)]
     return render(
         "curves",
-        ("language",),
         folder=FOLDER,
         images="data:",
         runs=runs.runs,
