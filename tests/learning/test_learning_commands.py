@@ -167,7 +167,7 @@ def test_resume_with_more_steps(train_file: Path, tmp_path: Path):
         (["train", "TRAIN", "--out", "run", "--batch", "97"], "96 positions, fewer than one batch of 97"),
         (["train", "TRAIN", "--out", "run", "--device", "abacus"], "'abacus' is not a device"),
         (["train", "TRAIN", "--out", "run", "--device", "cuda:99"], "there is no device 'cuda:99'"),
-        (["train", "TRAIN", "--out", "run", "--lr", "0"], "training.lr: Input should be greater than 0, not 0.0"),
+        (["train", "TRAIN", "--out", "run", "--lr", "0"], "--lr: Input should be greater than 0, not 0.0"),
         (["train", "TRAIN", "--out", "run", "--steps", "1", "--epochs", "1"], "not both"),
         (["train", "TRAIN", "--out", "run", "--eval-scale", "steep"], "'steep' is neither a number"),
         (["train", "TRAIN"], "--out"),
@@ -183,7 +183,7 @@ def test_resume_with_more_steps(train_file: Path, tmp_path: Path):
         (["train", "TRAIN*1e9", "--out", "run"], "'1e9' is not a weight from 1e-06 to 1,000,000"),
         (
             ["train", "TRAIN", "--out", "run", "--seed", str(1 << 64)],
-            "training.seed: Input should be less",
+            "--seed: Input should be less",
         ),
         (["eval-model", ".", "TRAIN"], ".: this is a folder; give a file"),
         (["export", ".", "network.onnx"], ".: this is a folder; give a file"),

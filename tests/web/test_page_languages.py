@@ -27,9 +27,9 @@ KEY = re.compile(r"""(?:\bt\(|title = |title: )["']([a-z]+\.[\w.?-]+)["']""")
 
 
 def texts(language: str) -> dict[str, str]:
-    """The texts of a language file, which is one pair a line."""
+    """The texts of a language file; a long one has a line of its own."""
     lines = (STATIC / "lang" / f"{language}.js").read_text(encoding="utf-8")
-    return dict(re.findall(r'^  "([^"]+)": "(.*)",$', lines, re.MULTILINE))
+    return dict(re.findall(r'^  "([^"]+)":\s+"(.*)",$', lines, re.MULTILINE))
 
 
 def test_languages_have_the_same_keys_and_placeholders() -> None:

@@ -36,7 +36,7 @@ from fukayomi.arena.game.rules import Positive, UsiOptions
 from fukayomi.arena.statistics.sprt import Hypotheses, SprtSettings
 from fukayomi.engine.settings import network_in_folder
 from fukayomi.errors import InvalidValueError
-from fukayomi.learning.reanalysis.settings import ReanalysisSettings, Root, Selection
+from fukayomi.learning.reanalysis.settings import NewTargets, ReanalysisSettings, Selection
 from fukayomi.learning.settings import TrainingSettings
 from fukayomi.learning.training.configuration import LearningSettings, split_weight
 from fukayomi.loop.window import WindowSettings
@@ -208,31 +208,19 @@ class PlaySettings(Settings):
         return True
 
 
-class RunReanalysisSettings(Settings):
+class RunReanalysisSettings(NewTargets):
     """Stored positions of the window that are searched again by the network that generates games."""
 
-    nodes: Annotated[int, Field(ge=0, lt=1 << 31)] = 100
-    """Nodes of each search; 0: policy and value of the network alone."""
-    root: Root = Root.PUCT
-    """How the root is searched: "puct" or "gumbel"."""
-    gumbel_moves: Annotated[int, Field(ge=1, le=593)] = 16
-    """With "gumbel": moves that halving begins with."""
-    multipv: Annotated[int | None, Field(ge=1, le=593)] = None
-    """Most moves of a policy; None: all visited ones."""
-    share: Annotated[float, Field(gt=0, le=1)] = 0.8
-    """Share of the positions that get new targets. MuZero Reanalyze: 0.8."""
     select: Selection = Selection.RANDOM
     """Which ones: "random" or "surprise", in each chunk of the window whose targets are of an earlier network; "age":
     the chunks with the oldest targets."""
 
     def settings(self, seed: int) -> ReanalysisSettings:
         """What is done with a chunk. By age whole chunks are chosen, so all of their positions are."""
-        by_age = self.select is Selection.AGE
-        return ReanalysisSettings(
-            nodes=self.nodes, share=1.0 if by_age else self.share,
-            selection=Selection.RANDOM if by_age else self.select, multipv=self.multipv, seed=seed, root=self.root,
-            gumbel_moves=self.gumbel_moves,
-        )  # fmt: skip
+        targets = {name: getattr(self, name) for name in NewTargets.model_fields}
+        if self.select is Selection.AGE:
+            return ReanalysisSettings(**targets | {"share": 1.0}, seed=seed)
+        return ReanalysisSettings(**targets, selection=self.select, seed=seed)
 
 
 class GateSettings(PlaySettings, Hypotheses):

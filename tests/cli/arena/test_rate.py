@@ -208,8 +208,8 @@ def test_names_without_end_are_cut_in_the_table(tmp_path: Path) -> None:
         (["--anchor", "a=1e9"], "within ±100,000", 2),
         (["--anchor", "a=1", "--anchor", "a=2"], "anchored twice", 2),
         (["--anchor", "a=1", "--average", "5"], "exclude each other", 2),
-        (["--scale", "0"], "scale: Input should be greater than 0", 1),
-        (["--confidence", "100"], "confidence: Input should be less than 100", 1),
+        (["--scale", "0"], "--scale: Input should be greater than 0", 2),
+        (["--confidence", "100"], "--confidence: Input should be less than 100", 2),
     ],
     ids=["unknown anchor", "empty hide", "no rating", "no name", "nan", "too far", "twice", "average", "scale", "sure"],
 )

@@ -102,7 +102,7 @@ def test_unclear_players_are_an_error(tmp_path: Path, players: list[str], said: 
         ([1, 2], "not [1, 2]", 1),
         ([1, 2, 3, "--games", "x"], "give either COUNTS, or --games", 2),
         ([1, 2, 3, "--elo0", 5, "--elo1", 5], "elo0 must be less than elo1", 1),
-        ([1, 2, 3, "--alpha", 2], "alpha: Input should be less than 0.5", 1),
+        ([1, 2, 3, "--alpha", 2], "--alpha: Input should be less than 0.5", 2),
         (["--games", "missing.db"], "missing.db", 1),
     ],
     ids=["nothing", "two", "both", "equal", "alpha", "missing"],

@@ -47,7 +47,7 @@ def test_settings_come_from_a_file_and_options_change_them(tmp_path: Path) -> No
     [
         ((), 2, "--games N or --positions N"),
         (("--games", 3, "--positions", 4), 2, "--games N or --positions N"),
-        (("--games", 3, "--playouts", 0), 1, "error: playouts: Input should be greater than or equal to 1"),
+        (("--games", 3, "--playouts", 0), 2, "error: --playouts: Input should be greater than or equal to 1"),
         (("--games", 3, "--openings", "missing.sfen"), 1, "missing.sfen"),
         (
             ("--games", 3, "--config", "missing.toml"),

@@ -106,6 +106,13 @@ def test_keys_replay_the_game(open_page: Open) -> None:
     expect_status(page, "4手目 ☖８四歩")
     page.keyboard.press("Shift+N")
     expect_status(page, "1手目 ☗１六歩")
+    page.keyboard.press("ArrowDown")
+    expect_status(page, "4手目 ☖８四歩")
+    page.keyboard.press("k")
+    expect_status(page, "3手目 ☗７六歩")
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("j")
+    expect_status(page, "1手目 ☗１六歩")
     page.keyboard.press("f")
     expect(piece_at(page, "9d")).to_have_attribute("href", "#koma-pawn")  # 1f seen from the other side
 

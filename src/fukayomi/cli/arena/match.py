@@ -73,8 +73,7 @@ def match(
     """
     if is_subcommand(context):
         return
-    sprt = read_sprt(more.sprt)
-    settings = read_settings((engines, games, rules, run), **given_options(more, "sprt"), sprt=sprt)
+    settings = read_settings((engines, games, rules, run), **given_options(more, "sprt"), sprt=read_sprt(more.sprt))
     if out.out is None:  # typer cannot require it of a command with sub-commands
         fail("--out DIR is required", USAGE)
     result = _run(settings, out.out, run.ray)

@@ -80,7 +80,7 @@ def user_errors() -> Generator[None]:
             raise
         fail(f"this command needs {module}: pip install '.[{EXTRA_OF_MODULE[module]}]' in a checkout of fukayomi")
     except FukayomiError as error:
-        fail(*_with_options(error))
+        fail(*_as_typed(error))
     except OSError as error:
         is_plain = error.filename is not None and error.strerror  # "[Errno 2] No such file or directory: 'a'"
         fail(f"{error.filename}: {error.strerror}" if is_plain else str(error))
@@ -90,8 +90,8 @@ def user_errors() -> Generator[None]:
         fail("interrupted", INTERRUPTED)
 
 
-def _with_options(error: FukayomiError) -> tuple[str, int]:
-    """What an error says, and its exit code. Settings that options gave are named as typed: ``--filter-rating``."""
+def _as_typed(error: FukayomiError) -> tuple[str, int]:
+    """What an error says, and its exit code; settings that options gave are named as these: ``--filter-rating``."""
     text, code = str(error), 1
     if "pydantic" in sys.modules:
         from pydantic import ValidationError

@@ -67,10 +67,9 @@ def csa_to_hcpe(
             raise typer.BadParameter("the games held out need a file of their own", param_hint="--hold-out-to")
     start, failure = time.monotonic(), ""
     try:
+        kept = Filters(**given_options(filters))
         with StageBars() as listener:
-            summary = convert_records(
-                inputs, out, filters=Filters(**given_options(filters)), hold_out=apart, listener=listener
-            )
+            summary = convert_records(inputs, out, filters=kept, hold_out=apart, listener=listener)
     except NoPositionsError as error:
         summary, failure = error.summary, str(error)
     except KeyboardInterrupt:

@@ -1,7 +1,8 @@
 """The modules of a script as one script, so that a page in one file has them; browsers load no modules from disk.
 
 Each module becomes a function that is called once and returns what it exports, after the modules that it imports. The
-forms of import and export are those that the modules of the page have, each at the beginning of a line.
+forms of import and export are those that the modules of the page have, each at the beginning of a line. Comments on
+lines of their own are left out, but for licences.
 """
 
 import re
@@ -9,9 +10,11 @@ from pathlib import Path
 
 from fukayomi.errors import InvalidValueError
 
-_IMPORT = re.compile(r'^import (?:(\{[^}]*\}) from )?"(\.[^"]+)";\n', re.MULTILINE)
+_IMPORT = re.compile(r'^import (?:\{([^}]*)\} from )?"(\.[^"]+)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|class|const) (\w+))", re.MULTILINE)
 _EXPORTED = re.compile(r"^(.*)export ?\{([^}]*)\};", re.MULTILINE)
+_NAMES = re.compile(r"([\w$]+)(?: as ([\w$]+))?")
+_COMMENT = re.compile(r"^[ \t]*(?://[^\n]*|/\*\*(?:(?!\*/|@license).)*\*/)\n", re.MULTILINE | re.DOTALL)
 _UNKNOWN = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)
 _UNSAFE = re.compile(r"</script|<!--", re.IGNORECASE)
 
@@ -21,44 +24,50 @@ def bundle(entry: Path) -> str:
 
     Raises:
         OSError: A module cannot be read.
-        ValueError: A module has another form of import or export, or text that ends the element of a script.
+        InvalidValueError: A module has another form of import or export, imports what is not exported, or has text that
+            ends the element of a script.
     """
-    functions: dict[Path, str] = {}
-    _add(entry.resolve(), functions)
-    script = '"use strict";\n(() => {\n' + "".join(functions.values()) + "})();\n"
+    modules = _Modules()
+    modules.add(entry.resolve())
+    script = '"use strict";\n(() => {\n' + "".join(modules.functions) + "})();\n"
     if found := _UNSAFE.search(script):
         raise InvalidValueError(f"{entry}: {found[0]} ends the script in a page")
     return script
 
 
-def _add(module: Path, functions: dict[Path, str]) -> None:
-    """Append the function of a module after those that it imports."""
-    if module in functions:
-        return
-    exported: list[str] = []
+class _Modules:
+    """The functions of modules, each after those that it needs, and what they export under which name."""
 
-    def take(match: re.Match[str]) -> str:
-        other = (module.parent / match[2]).resolve()
-        _add(other, functions)
-        return f"const {match[1].replace(' as ', ': ')} = {_name(other, functions)};\n" if match[1] else ""
+    def __init__(self) -> None:
+        self.functions: list[str] = []
+        self._found: dict[Path, tuple[str, dict[str, str]]] = {}
 
-    def give(match: re.Match[str]) -> str:
-        exported.append(match[1])
-        return ""
+    def add(self, module: Path) -> tuple[str, dict[str, str]]:
+        """The name of a module, and its own names by the exported ones, once its function is there."""
+        if module in self._found:
+            return self._found[module]
+        exported: dict[str, str] = {}
 
-    def give_all(match: re.Match[str]) -> str:
-        exported.extend(": ".join(reversed(pair.split(" as "))) for pair in re.split(r",\s*", match[2].strip()))
-        return match[1]
+        def take(match: re.Match[str]) -> str:
+            name, known = self.add((module.parent / match[2]).resolve())
+            names = dict(_NAMES.findall(match[1] or ""))
+            if missing := names.keys() - known.keys():
+                raise InvalidValueError(f"{module}: {match[2]} does not export {', '.join(sorted(missing))}")
+            return f"const {{{', '.join(f'{each}: {new or each}' for each, new in names.items())}}} = {name};\n"
 
-    text = _IMPORT.sub(take, module.read_text(encoding="utf-8"))
-    text = _EXPORTED.sub(give_all, _EXPORT.sub(give, text))
-    if found := _UNKNOWN.search(text):
-        raise InvalidValueError(f"{module}: unknown form: {found[0]}")
-    functions[module] = ""
-    functions[module] = (
-        f"const {_name(module, functions)} = (() => {{\n{text}\nreturn {{{', '.join(exported)}}};\n}})();\n"
-    )
+        def give(match: re.Match[str]) -> str:
+            exported[match[1]] = match[1]
+            return ""
 
+        def give_all(match: re.Match[str]) -> str:
+            exported.update({new or own: own for own, new in _NAMES.findall(match[2])})
+            return match[1]
 
-def _name(module: Path, functions: dict[Path, str]) -> str:
-    return f"module{list(functions).index(module)}"
+        text = _IMPORT.sub(take, _COMMENT.sub("", module.read_text(encoding="utf-8")))
+        text = _EXPORTED.sub(give_all, _EXPORT.sub(give, text))
+        if found := _UNKNOWN.search(text):
+            raise InvalidValueError(f"{module}: unknown form: {found[0]}")
+        name = f"module{len(self.functions)}"
+        given = ", ".join(f"{new}: {own}" for new, own in exported.items())
+        self.functions.append(f"const {name} = (() => {{\n{text}\nreturn {{{given}}};\n}})();\n")
+        return self._found.setdefault(module, (name, exported))

@@ -41,8 +41,24 @@ class Root(StrEnum):
         return RootRule.GUMBEL if self is Root.GUMBEL else RootRule.PUCT
 
 
-class ReanalysisSettings(Settings):
-    """How many positions get new targets, and how.
+class NewTargets(Settings):
+    """How positions get new targets, and how many do."""
+
+    nodes: Annotated[int, Field(ge=0, lt=1 << 31)] = 100
+    """Nodes of each search; 0: policy and value of the network alone, without a search."""
+    root: Root = Root.PUCT
+    """How the root is searched. puct: as the engine plays, the targets are visits; gumbel: sequential halving, for 4 to
+    64 nodes, the targets are its improved policy."""
+    gumbel_moves: Annotated[int, Field(ge=1, le=MAX_MOVES)] = 16
+    """Most moves that `root` gumbel begins with, those of the greatest priors; one for every 4 nodes."""
+    multipv: Annotated[int | None, Field(ge=1)] = None
+    """Most moves of a policy; None: all visited ones, or those that get 1 / 65535 or more of the network's policy."""
+    share: Annotated[float, Field(gt=0, le=1)] = 0.8
+    """Share of the positions that get new targets, above 0 and at most 1. MuZero Reanalyze renews 80 %."""
+
+
+class ReanalysisSettings(NewTargets):
+    """How many positions get new targets, which ones, and how.
 
     Raises:
         ReanalysisError: A number is out of range.
@@ -50,19 +66,8 @@ class ReanalysisSettings(Settings):
 
     ERROR: ClassVar = ReanalysisError
 
-    nodes: Annotated[int, Field(ge=0)] = 100
-    """Nodes of each search; 0: policy and value of the network alone, without a search."""
-    share: Annotated[float, Field(gt=0, le=1)] = 0.8
-    """Share of the positions that get new targets, above 0 and at most 1. MuZero Reanalyze renews 80 %."""
     selection: Selection = Selection.RANDOM
     """Which positions are chosen: random: any; age: the first of the first files, so give the oldest first; surprise:
     rather those whose target is far from the network's policy."""
-    multipv: Annotated[int, Field(ge=1)] | None = None
-    """Most moves of a policy; None: all visited ones, or those that get 1 / 65535 or more of the network's policy."""
     seed: Annotated[int, Field(ge=0, lt=1 << 64)] = 0
     """Random seed of the choice."""
-    root: Root = Root.PUCT
-    """How the root is searched. puct: as the engine plays, the targets are visits; gumbel: sequential halving, for 4 to
-    64 nodes, the targets are its improved policy."""
-    gumbel_moves: Annotated[int, Field(ge=1, le=MAX_MOVES)] = 16
-    """Most moves that `root` gumbel begins with, those of the greatest priors; one for every 4 nodes."""

@@ -1,10 +1,13 @@
 // What keys and buttons do, and the list of keys.
-import {html, nothing} from "./vendor/lit-html.js";
+
 import {actionOf} from "./keys.js";
 import {remember, setting} from "./settings.js";
+import {html, nothing} from "./vendor/lit-html.js";
+
 /** @import {Page} from "./page.js" */
 
 /** Action, its keys as they are written in the list. */
+// biome-ignore format: a table
 const KEYS = [
   ["back", "← k"], ["forward", "→ j"], ["first", "↑ Home"], ["last", "↓ End"], ["variation", "Shift+← Shift+→"],
   ["nextMistake", "n"], ["previousMistake", "Shift+n"], ["flip", "f"], ["engine", "l"], ["best", "Space"], ["arrows", "a"],
@@ -28,34 +31,52 @@ export function keyPressed(event, page) {
 export function act(action, page) {
   const {game, live} = page;
   switch (action) {
-    case "back": return game.step(-1);
-    case "forward": return game.step(1);
-    case "first": return game.goToPly(0);
-    case "last": return game.goToPly(Infinity);
-    case "nextVariation": return game.switchVariation(1);
-    case "previousVariation": return game.switchVariation(-1);
-    case "nextMistake": return page.goToMistake(1);
-    case "previousMistake": return page.goToMistake(-1);
-    case "flip": return page.setFlip(!page.flip);
-    case "engine": return live.toggle();
-    case "best": return live.playBest();
-    case "arrows": return live.toggleArrows();
-    case "hide": return live.toggleHidden();
-    case "stop": return page.stopAll();
-    case "help": return page.toggleKeys();
+    case "back":
+      return game.step(-1);
+    case "forward":
+      return game.step(1);
+    case "first":
+      return game.goToPly(0);
+    case "last":
+      return game.goToPly(Infinity);
+    case "nextVariation":
+      return game.switchVariation(1);
+    case "previousVariation":
+      return game.switchVariation(-1);
+    case "nextMistake":
+      return page.goToMistake(1);
+    case "previousMistake":
+      return page.goToMistake(-1);
+    case "flip":
+      return page.setFlip(!page.flip);
+    case "engine":
+      return live.toggle();
+    case "best":
+      return live.playBest();
+    case "arrows":
+      return live.toggleArrows();
+    case "hide":
+      return live.toggleHidden();
+    case "stop":
+      return page.stopAll();
+    case "help":
+      return page.toggleKeys();
   }
 }
 
 /** The list of keys, a dialog. @param {Page} page */
 export function keyList(page) {
-  const {t} = page, swapped = setting("arrows-up-down", false);
+  const {t} = page;
+  const swapped = setting("arrows-up-down", false);
   /** @param {string} keys */
   const written = keys => (swapped ? keys.replace(/[←→↑↓]/g, arrow => "↑↓←→"["←→↑↓".indexOf(arrow)]) : keys);
   return html`<dialog id="keys" aria-labelledby="keys-title">
     <h2 id="keys-title">${t("keys.title")}</h2>
-    <table><tbody>${KEYS.map(([action, keys]) => html`<tr>
+    <table><tbody>${KEYS.map(
+      ([action, keys]) => html`<tr>
       <td>${(action === "variation" ? keys : written(keys)).split(" ").map((key, index) => html`${index ? " " : nothing}<kbd>${key}</kbd>`)}</td>
-      <td>${t(`keys.${action}`)}</td></tr>`)}</tbody></table>
+      <td>${t(`keys.${action}`)}</td></tr>`,
+    )}</tbody></table>
     <label class="row"><input type="checkbox" .checked=${swapped} @change=${event => {
       remember("arrows-up-down", event.target.checked);
       page.update();

@@ -3,8 +3,12 @@ import {api} from "./api.js";
 
 async function begin() {
   const [state, shapes, {Page}, {Socket}, {defineShapes}, {render}] = await Promise.all([
-    api.get("api/state"), api.text("static/pieces.svg"),
-    import("./page.js"), import("./socket.js"), import("./board/drawing.js"), import("./vendor/lit-html.js"),
+    api.get("api/state"),
+    api.text("static/pieces.svg"),
+    import("./page.js"),
+    import("./socket.js"),
+    import("./board/drawing.js"),
+    import("./vendor/lit-html.js"),
   ]);
   defineShapes(shapes);
   const root = /** @type {HTMLElement} */ (document.getElementById("page"));

@@ -1,22 +1,24 @@
 // The page as a whole: the context that its parts share, and the shell around the tabs.
-import {html, nothing} from "./vendor/lit-html.js";
+
 import {keyList, keyPressed} from "./actions.js";
 import {FactBook} from "./board/facts.js";
 import {BoardView} from "./board/view.js";
-import {chooseLanguage, preferredLanguage, translate} from "./language.js";
 import {english} from "./lang/en.js";
 import {japanese} from "./lang/ja.js";
-import {GameReport} from "./report/report.js";
+import {chooseLanguage, preferredLanguage, translate} from "./language.js";
 import {LiveAnalysis} from "./live/analysis.js";
 import {isHandicap, pieceName, westernLine} from "./position.js";
 import {Files} from "./record/files.js";
 import {Game} from "./record/game.js";
 import {keepOnLeaving, keptRecord} from "./record/keeping.js";
-import {moveBar, recordView, scrollToCurrent} from "./record/view.js";
 import {Setup} from "./record/setup.js";
+import {moveBar, recordView, scrollToCurrent} from "./record/view.js";
+import {GameReport} from "./report/report.js";
 import {RunList} from "./runs/list.js";
 import {remember, setting} from "./settings.js";
 import {makeTabs} from "./tabs/index.js";
+import {html, nothing} from "./vendor/lit-html.js";
+
 /** @import {AnalysedLine, Facts, GameRecord, JudgedMove, LiveLine, RecordNode, ServerState} from "documents" */
 /** @import {Host} from "./board/view.js" */
 /** @import {Socket} from "./socket.js" */
@@ -39,7 +41,10 @@ export class Page {
     this.draw = draw;
     this.language = preferredLanguage();
     this.game = new Game(() => this.positionChanged());
-    this.facts = new FactBook((id, facts) => this.factsArrived(id, facts), error => this.notify(error.message));
+    this.facts = new FactBook(
+      (id, facts) => this.factsArrived(id, facts),
+      error => this.notify(error.message),
+    );
     this.flip = false;
     this.message = "";
     this.spoken = "";
@@ -136,7 +141,8 @@ export class Page {
   scoreText({cp, mate, win_rate}) {
     if (cp === null) return "–";
     const side = cp > 0 ? "☗" : "☖";
-    if (mate !== null && mate !== undefined) return mate ? this.t("score.mate", {side, plies: (Math.abs(mate) - 1) | 1}) : this.t("score.wins", {side});
+    if (mate !== null && mate !== undefined)
+      return mate ? this.t("score.mate", {side, plies: (Math.abs(mate) - 1) | 1}) : this.t("score.wins", {side});
     if (win_rate === 0 || win_rate === 1) return this.t("score.mates", {side});
     return cp > 0 ? `+${cp}` : String(cp).replace("-", "−");
   }
@@ -248,7 +254,9 @@ export class Page {
     const facts = this.facts.get(this.game);
     if (!facts) return "";
     if (facts.end) return this.endText(facts.end, facts.winner);
-    return [facts.check ? this.t("situation.check") : "", facts.declaration ? this.t("situation.declaration") : ""].filter(Boolean).join(" ");
+    return [facts.check ? this.t("situation.check") : "", facts.declaration ? this.t("situation.declaration") : ""]
+      .filter(Boolean)
+      .join(" ");
   }
 
   /** What a side is called: 下手 and 上手 in a handicap game. @param {"b" | "w"} side @param {string} [start] */
@@ -324,22 +332,29 @@ export class Page {
   }
 
   template() {
-    const {t, tab, tabs} = this, {hasBoard} = tab;
+    const {t, tab, tabs} = this;
+    const {hasBoard} = tab;
     return html`
       <header class="top">
         <h1>fukayomi <small>${t("page.subtitle")}</small></h1>
-        <nav role="tablist" aria-label=${t("page.tabs")} @keydown=${event => this.tabKey(event)}>${tabs.map(each => html`<button type="button" role="tab" id=${`tab-${each.id}`}
+        <nav role="tablist" aria-label=${t("page.tabs")} @keydown=${event => this.tabKey(event)}>${tabs.map(
+          each => html`<button type="button" role="tab" id=${`tab-${each.id}`}
           aria-selected=${each === tab ? "true" : "false"} aria-controls="panel" tabindex=${each === tab ? 0 : -1}
-          @click=${() => this.openTab(each.id)}>${t(`tab.${each.id}`)}</button>`)}</nav>
+          @click=${() => this.openTab(each.id)}>${t(`tab.${each.id}`)}</button>`,
+        )}</nav>
         ${this.tools()}
       </header>
       ${this.banner()}
       <main class=${hasBoard ? "with-board" : "wide"}>
-        ${hasBoard ? html`<section class="left" aria-label=${t("page.boardAndRecord")}>
+        ${
+          hasBoard
+            ? html`<section class="left" aria-label=${t("page.boardAndRecord")}>
           ${this.view.render(this.game.facts.names)}
           ${this.setup.isOpen ? this.setup.render() : moveBar(this)}
           <p class="situation" ?hidden=${!this.situation()}>${this.situation()}</p>
-        </section>` : nothing}
+        </section>`
+            : nothing
+        }
         <section class="panel" id="panel" role="tabpanel" aria-labelledby=${`tab-${tab.id}`}>${tab.render()}</section>
         ${hasBoard ? html`<section class="record" aria-label=${t("record.title")}>${recordView(this)}</section>` : nothing}
       </main>
@@ -348,7 +363,8 @@ export class Page {
   }
 
   tools() {
-    const {t} = this, dark = document.documentElement.dataset.theme ?? "";
+    const {t} = this;
+    const dark = document.documentElement.dataset.theme ?? "";
     return html`<div class="tools">
       <label class="unseen" for="language">${t("page.language")}</label>
       <select id="language" @change=${event => this.setLanguage(event.target.value === "ja" ? "ja" : "en")}>
@@ -382,15 +398,20 @@ export class Page {
 
   /** The connection, the network, and the last message. */
   banner() {
-    const {t} = this, {network} = this.state;
+    const {t} = this;
+    const {network} = this.state;
     const lost = this.wasConnected && !this.socket.connected;
     this.wasConnected ||= this.socket.connected;
     return html`<div class="banners">
       ${lost ? html`<p class="banner warning" role="status">${t("page.offline")}</p>` : nothing}
       ${network?.state === "loading" ? html`<p class="banner" role="status">${t("page.loading")}</p>` : nothing}
       ${network?.state === "failed" ? html`<p class="banner warning" role="status">${t("page.failed")} ${network.text}</p>` : nothing}
-      ${this.message ? html`<p class="banner" role="status"><span>${this.message}</span>
-        <button type="button" class="icon" aria-label=${t("page.close")} @click=${() => this.notify("")}>×</button></p>` : nothing}
+      ${
+        this.message
+          ? html`<p class="banner" role="status"><span>${this.message}</span>
+        <button type="button" class="icon" aria-label=${t("page.close")} @click=${() => this.notify("")}>×</button></p>`
+          : nothing
+      }
     </div>`;
   }
 }

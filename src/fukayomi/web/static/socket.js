@@ -8,7 +8,8 @@
  * @typedef {{end: EndMessage, job: JobMessage, play: PlayMessage, report: ReportMessage, state: StateMessage, open: object, close: object}} Messages
  */
 
-const FIRST_WAIT_MS = 250, LONGEST_WAIT_MS = 4000;
+const FIRST_WAIT_MS = 250;
+const LONGEST_WAIT_MS = 4000;
 
 export class Socket {
   /** @param {string} url */
@@ -16,7 +17,15 @@ export class Socket {
     this.url = url;
     this.connected = false;
     /** @type {{[K in keyof Messages]: Set<(message: Messages[K]) => void>}} */
-    this.handlers = {end: new Set(), job: new Set(), play: new Set(), report: new Set(), state: new Set(), open: new Set(), close: new Set()};
+    this.handlers = {
+      end: new Set(),
+      job: new Set(),
+      play: new Set(),
+      report: new Set(),
+      state: new Set(),
+      open: new Set(),
+      close: new Set(),
+    };
     this.wait = FIRST_WAIT_MS;
     this.last = 0;
     /** @type {WebSocket | null} */

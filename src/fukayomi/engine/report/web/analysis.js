@@ -6,6 +6,7 @@ import {translate} from "./shared/language.js";
 import {inWords, isMove, parse, played} from "./shared/position.js";
 import {html, nothing, render} from "./shared/vendor/lit-html.js";
 import {TEXTS} from "./texts.js";
+
 /** @import {Drawing} from "./shared/board/drawing.js" */
 
 /**
@@ -21,7 +22,8 @@ const element = id => /** @type {HTMLElement} */ (document.getElementById(id));
 /** @type {Ply[]} */
 const plies = JSON.parse(element("replay").textContent ?? "");
 const mistakes = plies.flatMap((entry, ply) => (entry.verdict ? [ply] : []));
-const viewer = element("viewer"), graph = document.getElementById("graph");
+const viewer = element("viewer");
+const graph = document.getElementById("graph");
 
 class Replay {
   constructor() {
@@ -70,16 +72,22 @@ class Replay {
 
   /** Where the actions lead. @returns {Record<string, number | undefined>} */
   targets() {
-    const {ply} = this, last = plies.length - 1;
+    const {ply} = this;
+    const last = plies.length - 1;
     return {
-      first: 0, back: Math.max(0, ply - 1), forward: Math.min(last, ply + 1), last,
-      previousMistake: mistakes.findLast(each => each < ply), nextMistake: mistakes.find(each => each > ply),
+      first: 0,
+      back: Math.max(0, ply - 1),
+      forward: Math.min(last, ply + 1),
+      last,
+      previousMistake: mistakes.findLast(each => each < ply),
+      nextMistake: mistakes.find(each => each > ply),
     };
   }
 
   /** Whether the page knows the action. @param {string} action */
   act(action) {
-    const step = {back: -1, forward: 1, flip: 0}[action], targets = this.targets();
+    const step = {back: -1, forward: 1, flip: 0}[action];
+    const targets = this.targets();
     if (step === undefined && action !== "stop" && !(action in targets)) return false;
     if (action === "flip") this.flip = !this.flip;
     if (this.trial && step !== undefined) this.tryLine(this.trial.line, this.trial.step + step);
@@ -90,7 +98,9 @@ class Replay {
   // ------------------------------------------------------------------------------------ drawing
 
   render() {
-    const entry = plies[this.ply], next = plies[this.ply + 1], start = parse(entry.sfen);
+    const entry = plies[this.ply];
+    const next = plies[this.ply + 1];
+    const start = parse(entry.sfen);
     if (this.trial) {
       const moves = this.trial.line.usi.split(" ").slice(0, this.trial.step);
       this.renderBoard({position: moves.reduce(played, start), last: moves.at(-1)});
@@ -107,7 +117,9 @@ class Replay {
 
   /** @param {Drawing} drawing */
   renderBoard(drawing) {
-    const {flip} = this, {hands, turn} = drawing.position, board = element("board");
+    const {flip} = this;
+    const {hands, turn} = drawing.position;
+    const board = element("board");
     render(boardSvg({...drawing, flip}), board);
     board.setAttribute("aria-label", inWords(drawing.position, this.language));
     for (const side of /** @type {const} */ (["b", "w"])) {
@@ -119,7 +131,8 @@ class Replay {
   }
 
   renderButtons() {
-    const {trial} = this, targets = this.targets();
+    const {trial} = this;
+    const targets = this.targets();
     /** @type {Record<string, boolean>} */
     const isOpen = trial ? {back: true, forward: trial.step < trial.line.usi.split(" ").filter(isMove).length} : {};
     for (const button of /** @type {NodeListOf<HTMLButtonElement>} */ (document.querySelectorAll("[data-action]"))) {
@@ -133,7 +146,9 @@ class Replay {
     document.querySelector("tr.now")?.classList.remove("now");
     document.getElementById(`ply-${this.ply}`)?.classList.add("now");
     if (!graph) return;
-    const {first, last} = range(), share = `${(100 * (this.ply - first)) / (last - first)}%`, {winrate} = plies[this.ply];
+    const {first, last} = range();
+    const share = `${(100 * (this.ply - first)) / (last - first)}%`;
+    const {winrate} = plies[this.ply];
     for (const plot of graph.querySelectorAll(".plot")) {
       plot.classList.toggle("at", winrate !== undefined);
       for (const name of ["x1", "x2"]) plot.querySelector("line.cursor")?.setAttribute(name, share);
@@ -173,7 +188,8 @@ class Replay {
 
   /** @param {Line} line @param {boolean} isPlayed @param {string} [css] */
   candidate(line, isPlayed, css = "") {
-    const [first, ...rest] = line.names.split(" "), at = this.trial?.line === line ? this.trial.step : 0;
+    const [first, ...rest] = line.names.split(" ");
+    const at = this.trial?.line === line ? this.trial.step : 0;
     return html`<li class=${css} @click=${event => this.tryLine(line, Number(event.target.dataset.step ?? 1))}>
       <button type="button" class=${at === 1 ? "name at" : "name"}>${first}${isPlayed ? html`<span class="tag">${this.t("played")}</span>` : nothing}</button>
       <span class="numbers-of-line"><b>${this.say(line.evaluation)}</b><span>${line.winrate.toFixed(1)} %</span><span>${line.visits?.toLocaleString("en")}</span></span>
@@ -195,9 +211,11 @@ addEventListener("keydown", event => {
 });
 
 addEventListener("click", event => {
-  const target = /** @type {Element} */ (event.target), button = /** @type {HTMLElement | null} */ (target.closest("[data-action]"));
+  const target = /** @type {Element} */ (event.target);
+  const button = /** @type {HTMLElement | null} */ (target.closest("[data-action]"));
   if (button) replay.act(button.dataset.action ?? "");
-  const link = /** @type {HTMLAnchorElement | null} */ (target.closest('a[href^="#ply-"]')), row = target.closest("tbody tr");
+  const link = /** @type {HTMLAnchorElement | null} */ (target.closest('a[href^="#ply-"]'));
+  const row = target.closest("tbody tr");
   if (event.ctrlKey || event.metaKey) return; // another tab
   if (link?.closest("#graph")) event.preventDefault();
   else if (link ?? row) {
@@ -206,12 +224,15 @@ addEventListener("click", event => {
   }
 });
 
-element("language-ja").closest("fieldset")?.addEventListener("change", () => replay.render());
+element("language-ja")
+  .closest("fieldset")
+  ?.addEventListener("change", () => replay.render());
 
 for (const plot of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll(".plot"))) {
   /** @param {MouseEvent} event */
   const follow = event => {
-    const box = plot.getBoundingClientRect(), {first, last} = range();
+    const box = plot.getBoundingClientRect();
+    const {first, last} = range();
     const share = Math.max(0, Math.min(1, (event.clientX - box.left) / box.width));
     replay.go(Math.round(first + share * (last - first)));
   };

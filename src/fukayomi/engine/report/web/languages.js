@@ -1,5 +1,6 @@
 // The switch of a written page: it begins with the reader's language.
 import {chooseLanguage, preferredLanguage} from "./shared/language.js";
+
 /** @import {Language} from "./shared/language.js" */
 
 /** @param {Language} language */

@@ -1,5 +1,6 @@
 // What the server says of positions: the legal moves, names of the last move, check, repetition, the end of the game.
 import {api} from "../api.js";
+
 /** @import {Facts, PositionQuestion} from "documents" */
 /** @import {Game} from "../record/game.js" */
 
@@ -24,7 +25,9 @@ export class FactBook {
 
   /** Ask the server for what is not known. @param {Game} game @returns {Promise<Facts | null>} */
   load(game) {
-    const key = game.keyOf(), id = game.place, known = this.known.get(key);
+    const key = game.keyOf();
+    const id = game.place;
+    const known = this.known.get(key);
     if (known) {
       this.arrived(id, known); // another branch may have reached the same position
       return Promise.resolve(known);

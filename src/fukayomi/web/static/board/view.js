@@ -1,10 +1,13 @@
 // The main board: hands, moves by mouse, touch and keyboard, the choice of promotion, the position in words.
+
+import {heldAt, IN_HAND, inWords, pieceName, placeOf, sideOf, squareAt, squareName} from "../position.js";
 import {html, nothing} from "../vendor/lit-html.js";
-import {IN_HAND, heldAt, inWords, pieceName, sideOf, squareAt, squareName, placeOf} from "../position.js";
 import {boardSvg, faceOf, pieceSvg, squareUnder, WIDTH} from "./drawing.js";
+
 /** @import {Drawing} from "./drawing.js" */
 
-const BLACK_ABOVE = /** @type {const} */ (["b", "w"]), WHITE_ABOVE = /** @type {const} */ (["w", "b"]);
+const BLACK_ABOVE = /** @type {const} */ (["b", "w"]);
+const WHITE_ABOVE = /** @type {const} */ (["w", "b"]);
 /** Steps of the cursor by key. @type {Record<string, [number, number]>} */
 const STEPS = {ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1]};
 /** Pixels that a pressed mouse moves before it drags. */
@@ -65,7 +68,8 @@ export class BoardView {
     const piece = this.pieceAt(place);
     if (!piece) return false;
     if (this.host.place) return true;
-    const {position, movable = "both"} = this.host.drawing(), side = sideOf(piece);
+    const {position, movable = "both"} = this.host.drawing();
+    const side = sideOf(piece);
     return side === position.turn && (movable === "both" || movable === side);
   }
 
@@ -110,7 +114,8 @@ export class BoardView {
 
   /** @param {string} place */
   nameOf(place) {
-    const piece = this.pieceAt(place), language = this.host.language();
+    const piece = this.pieceAt(place);
+    const language = this.host.language();
     if (place.includes(":")) return this.host.t("board.inHand", {piece: pieceName(place[2], language)});
     const name = squareName(place, language);
     return piece ? `${name} ${this.host.side(sideOf(piece))} ${pieceName(piece, language)}` : `${name} ${this.host.t("board.empty")}`;
@@ -120,11 +125,13 @@ export class BoardView {
 
   /** The place under a point of the window. @param {number} x @param {number} y */
   placeAt(x, y) {
-    const element = document.elementFromPoint(x, y), held = element?.closest("[data-place]");
+    const element = document.elementFromPoint(x, y);
+    const held = element?.closest("[data-place]");
     if (held instanceof HTMLElement) return held.dataset.place ?? null;
     const board = element?.closest(".main-board svg.board");
     if (!board) return null;
-    const box = board.getBoundingClientRect(), scale = WIDTH / box.width;
+    const box = board.getBoundingClientRect();
+    const scale = WIDTH / box.width;
     return squareUnder((x - box.left) * scale, (y - box.top) * scale, this.host.drawing().flip ?? false);
   }
 
@@ -163,7 +170,8 @@ export class BoardView {
 
   /** @param {string} from */
   makeGhost(from) {
-    const piece = this.pieceAt(from) ?? "P", flip = this.host.drawing().flip ?? false;
+    const piece = this.pieceAt(from) ?? "P";
+    const flip = this.host.drawing().flip ?? false;
     const ghost = document.createElementNS("http://www.w3.org/2000/svg", "svg");
     const use = document.createElementNS("http://www.w3.org/2000/svg", "use");
     const box = document.querySelector(".main-board svg.board")?.getBoundingClientRect();
@@ -232,10 +240,14 @@ export class BoardView {
 
   /** A side's name and hand. @param {"b" | "w"} side @param {[string, string]} names */
   hand(side, names) {
-    const {position, flip = false, tints = []} = this.host.drawing(), {t} = this.host;
-    const held = IN_HAND.filter(kind => position.hands[side][kind] > 0), language = this.host.language();
+    const {position, flip = false, tints = []} = this.host.drawing();
+    const {t} = this.host;
+    const held = IN_HAND.filter(kind => position.hands[side][kind] > 0);
+    const language = this.host.language();
     const pieces = held.map(kind => {
-      const place = `${side}:${kind}`, count = position.hands[side][kind], tint = tints.find(each => each.square === place);
+      const place = `${side}:${kind}`;
+      const count = position.hands[side][kind];
+      const tint = tints.find(each => each.square === place);
       const label = t("board.handPiece", {side: this.host.side(side), piece: pieceName(kind, language), count});
       return html`<button type="button" class=${`held ${this.selected === place ? "selected" : ""} ${tint?.css ?? ""}`} data-place=${place}
         aria-label=${label} aria-pressed=${this.selected === place ? "true" : "false"} @click=${event => this.click(event, place)}>
@@ -252,7 +264,9 @@ export class BoardView {
 
   /** The whole: hands above and below. @param {[string, string]} names */
   render(names) {
-    const drawing = this.host.drawing(), {t} = this.host, language = this.host.language();
+    const drawing = this.host.drawing();
+    const {t} = this.host;
+    const language = this.host.language();
     const targets = this.selected && !this.host.place ? this.movesOf(this.selected).map(usi => usi.slice(2, 4)) : [];
     const [upper, lower] = drawing.flip ? BLACK_ABOVE : WHITE_ABOVE;
     return html`<div class="main-board" @pointerdown=${event => this.press(event)}>
@@ -281,11 +295,13 @@ export class BoardView {
   }
 
   choiceOf() {
-    const {t} = this.host, {position, flip = false} = this.host.drawing();
+    const {t} = this.host;
+    const {position, flip = false} = this.host.drawing();
     return html`<div class="choice" role="group" aria-label=${t("board.promote?")} @click=${event => event.stopPropagation()}
       @keydown=${event => event.key === "Escape" && this.dropChoice(event)}>
       ${this.choice.map(usi => {
-        const piece = position.squares.get(usi.slice(0, 2)) ?? "P", promoted = usi.endsWith("+");
+        const piece = position.squares.get(usi.slice(0, 2)) ?? "P";
+        const promoted = usi.endsWith("+");
         const face = promoted ? `+${piece}` : piece;
         return html`<button type="button" data-usi=${usi} @click=${() => this.choose(usi)}>
           ${pieceSvg(face, (sideOf(piece) === "w") !== flip)}<span>${t(promoted ? "board.promote" : "board.unpromoted")}</span></button>`;

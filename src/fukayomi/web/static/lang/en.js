@@ -295,7 +295,8 @@ export const english = {
   "worth.difference": "Difference",
   "worth.differences": "Between the two positions",
   "worth.ply": "Ply {ply}",
-  "worth.help": "The position's value less its value without the piece, by the network alone, in centipawns for the owner. Pieces of a kind in hand count together. Red: Black's, blue: White's, hatched: below 0. Less average: against the average of the kind here. A dash: the position without the piece is illegal. Values do not add up.",
+  "worth.help":
+    "The position's value less its value without the piece, by the network alone, in centipawns for the owner. Pieces of a kind in hand count together. Red: Black's, blue: White's, hatched: below 0. Less average: against the average of the kind here. A dash: the position without the piece is illegal. Values do not add up.",
   // runs and matches
   "tab.training": "Training",
   "tab.matches": "Matches",

@@ -1,6 +1,7 @@
 // The live analysis: asks the engine about the position on the board and keeps what it said, by position.
 import {isMove} from "../position.js";
 import {remember, setting} from "../settings.js";
+
 /** @import {Analyse, EndMessage, ReportMessage} from "documents" */
 /** @import {Page} from "../page.js" */
 
@@ -11,7 +12,8 @@ const ASKED_LINES = 10;
 /** Positions whose results are kept. */
 const KEPT = 1000;
 /** Arrows: at most so many, of moves that lose at most so much against the best. */
-const MOST_ARROWS = 3, ARROW_LOSS_CP = 100;
+const MOST_ARROWS = 3;
+const ARROW_LOSS_CP = 100;
 /** Limits of a search: nodes above 0, milliseconds below, 0 for none. */
 export const LIMITS = [1000, 10000, 100000, 1000000, -2000, -10000, -60000, 0];
 
@@ -73,12 +75,21 @@ export class LiveAnalysis {
   arrows() {
     const {report, page} = this;
     if (!report || this.isHidden || !this.hasArrows || page.setup.isOpen) return [];
-    const sign = page.game.position.turn === "b" ? 1 : -1, best = report.lines[0];
+    const sign = page.game.position.turn === "b" ? 1 : -1;
+    const best = report.lines[0];
     if (!best) return [];
     return report.lines
       .slice(0, Math.min(MOST_ARROWS, this.shown))
-      .filter(line => isMove(line.move) && (line === best || line.cp !== null && best.cp !== null && sign * (best.cp - line.cp) <= ARROW_LOSS_CP))
-      .map((line, rank) => ({usi: line.move, label: line.win_rate === null ? "" : String(Math.round(100 * line.win_rate)), css: rank === 0 ? "best" : "other", width: rank === 0 ? 1.4 : 1 - 0.25 * (rank - 1)}));
+      .filter(
+        line =>
+          isMove(line.move) && (line === best || (line.cp !== null && best.cp !== null && sign * (best.cp - line.cp) <= ARROW_LOSS_CP)),
+      )
+      .map((line, rank) => ({
+        usi: line.move,
+        label: line.win_rate === null ? "" : String(Math.round(100 * line.win_rate)),
+        css: rank === 0 ? "best" : "other",
+        width: rank === 0 ? 1.4 : 1 - 0.25 * (rank - 1),
+      }));
   }
 
   // ------------------------------------------------------------------------------------ asking
@@ -111,7 +122,8 @@ export class LiveAnalysis {
 
   /** Ask about the position on the board, unless enough is known. @param {number} [limit] One of LIMITS, or more. */
   request(limit = this.limit) {
-    const {page, report} = this, {game, socket} = page;
+    const {page, report} = this;
+    const {game, socket} = page;
     if (!this.isWanted) return;
     if (!socket.connected) {
       this.setState("offline");
@@ -125,7 +137,14 @@ export class LiveAnalysis {
     this.id = socket.newId();
     this.askedKey = this.key;
     /** @type {Analyse & {type: "analyse"}} */
-    const message = {type: "analyse", id: this.id, sfen: game.start, moves: game.moves(), multipv: ASKED_LINES, limit: limit > 0 ? {nodes: limit} : limit < 0 ? {time_ms: -limit} : {}};
+    const message = {
+      type: "analyse",
+      id: this.id,
+      sfen: game.start,
+      moves: game.moves(),
+      multipv: ASKED_LINES,
+      limit: limit > 0 ? {nodes: limit} : limit < 0 ? {time_ms: -limit} : {},
+    };
     this.setState(socket.send(message) ? "running" : "offline");
   }
 
@@ -162,7 +181,8 @@ export class LiveAnalysis {
     this.errorText = message.text;
     const known = this.results.get(this.askedKey);
     this.setState(message.reason);
-    if (message.reason === "limit" && known?.lines[0]) this.page.say(this.page.t("live.spoken", {score: this.page.scoreText(known.lines[0]), move: this.page.moveName(known.lines[0], 0)}));
+    if (message.reason === "limit" && known?.lines[0])
+      this.page.say(this.page.t("live.spoken", {score: this.page.scoreText(known.lines[0]), move: this.page.moveName(known.lines[0], 0)}));
   }
 
   // ------------------------------------------------------------------------------------ the reader

@@ -1,9 +1,11 @@
 // A game against the engine. The server has the rules, the clocks and the engine; here is what the page knows of it.
 import {api, messageOf} from "../api.js";
+
 /** @import {GameRecord, PlayHint, PlayMessage, PlayQuestion} from "documents" */
 /** @import {Page} from "../page.js" */
 
-const KEPT = "fukayomi.play", TICK_MS = 250;
+const KEPT = "fukayomi.play";
+const TICK_MS = 250;
 
 /** A game of the server, and what the board shows of it; of two states the one with the higher version is newer. */
 export class PlayedGame {
@@ -126,7 +128,8 @@ export class PlayedGame {
   /** Take what the server says, if it is not older than what is known. @param {PlayMessage} state */
   take(state) {
     if (this.state && state.version < this.state.version) return;
-    const wasRunning = this.state?.phase !== "over", before = this.state?.moves.length ?? 0;
+    const wasRunning = this.state?.phase !== "over";
+    const before = this.state?.moves.length ?? 0;
     this.state = state;
     this.heardAt = performance.now();
     if (this.hint && this.hint.ply !== state.moves.length) this.hint = null;
@@ -141,7 +144,8 @@ export class PlayedGame {
     const {game} = this.page;
     if (game.start !== state.start) game.newGame(state.start, state.names);
     const wasAtEnd = this.isAtEnd;
-    let id = 0, isNew = false;
+    let id = 0;
+    let isNew = false;
     for (const move of state.moves) {
       let child = game.childrenOf(id).find(each => game.node(each).usi === move.usi);
       if (child === undefined) {
@@ -189,7 +193,8 @@ export class PlayedGame {
 
   /** What is left on a clock: main time, then byoyomi. @param {"black" | "white"} color @returns {{main_ms: number, byoyomi_ms: number | null} | null} */
   clock(color) {
-    const {state} = this, clock = state?.clocks[color];
+    const {state} = this;
+    const clock = state?.clocks[color];
     if (!state || !clock) return null;
     const isTicking = this.running !== null && state.turn === color;
     const used = isTicking ? state.elapsed_ms + performance.now() - this.heardAt : 0;

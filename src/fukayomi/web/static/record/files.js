@@ -1,7 +1,9 @@
 // Records from files, drop and paste, and to files.
-import {html, nothing} from "../vendor/lit-html.js";
+
 import {api, messageOf} from "../api.js";
+import {html, nothing} from "../vendor/lit-html.js";
 import {keyOf} from "./game.js";
+
 /** @import {Page} from "../page.js" */
 /** @import {GameRecord, OpenedGames, ServedFile} from "documents" */
 
@@ -29,17 +31,23 @@ export class Files {
   /** Drop anywhere; paste outside of fields. Menus close by Escape, and by a press elsewhere. */
   listen() {
     const opened = () => /** @type {NodeListOf<HTMLDetailsElement>} */ (document.querySelectorAll("details.menu[open]"));
-    addEventListener("pointerdown", event => opened().forEach(menu => {
-      if (!menu.contains(/** @type {Node} */ (event.target))) menu.open = false;
-    }));
-    addEventListener("keydown", event => {
-      if (event.key !== "Escape" || !opened().length) return;
-      event.stopImmediatePropagation();
+    addEventListener("pointerdown", event =>
       opened().forEach(menu => {
-        menu.open = false;
-        menu.querySelector("summary")?.focus();
-      });
-    }, true);
+        if (!menu.contains(/** @type {Node} */ (event.target))) menu.open = false;
+      }),
+    );
+    addEventListener(
+      "keydown",
+      event => {
+        if (event.key !== "Escape" || !opened().length) return;
+        event.stopImmediatePropagation();
+        opened().forEach(menu => {
+          menu.open = false;
+          menu.querySelector("summary")?.focus();
+        });
+      },
+      true,
+    );
     addEventListener("dragover", event => {
       if (!event.dataTransfer?.types.includes("Files") && !event.dataTransfer?.types.includes("text/plain")) return;
       event.preventDefault();
@@ -67,7 +75,8 @@ export class Files {
    * @param {boolean} hasRecord  Whether a record is on the board, which stays.
    */
   async openFirst(hasRecord) {
-    const files = this.page.state.files, first = files.find(isGame);
+    const files = this.page.state.files;
+    const first = files.find(isGame);
     if (first) await this.openServed(first.id, {hasRecord, staysOnTab: location.hash !== ""});
     else if (files.length && !location.hash) this.page.openTab(files[0].kind === "matches" ? "matches" : "training");
   }
@@ -130,7 +139,8 @@ export class Files {
   }
 
   render() {
-    const {t, setup, state} = this.page, served = state.files.filter(isGame);
+    const {t, setup, state} = this.page;
+    const served = state.files.filter(isGame);
     return html`<div class="row files">
       <label class="button"><input type="file" class="unseen" id="open-file" @change=${event => this.openChosen(event.target)}>${t("files.open")}</label>
       <details class="menu"><summary>${t("files.paste")}</summary><div>
@@ -142,10 +152,18 @@ export class Files {
         ${FORMATS.map(format => html`<button type="button" data-format=${format} @click=${() => this.save(format)}>${format.toUpperCase()}</button>`)}
       </div></details>
       <button type="button" data-action="setup" @click=${() => setup.open()}>${t("setup.title")}</button>
-      ${served.length > 1 ? html`<select aria-label=${t("files.served")} @change=${event => this.openServed(Number(event.target.value))}>
-        ${served.map(file => html`<option value=${file.id}>${file.name}</option>`)}</select>` : nothing}
-      ${this.games.length > 1 ? html`<select aria-label=${t("files.games")} @change=${event => this.page.openRecord(this.games[Number(event.target.value)])}>
-        ${this.games.map((game, index) => html`<option value=${index}>${this.nameOf(game, index)}</option>`)}</select>` : nothing}
+      ${
+        served.length > 1
+          ? html`<select aria-label=${t("files.served")} @change=${event => this.openServed(Number(event.target.value))}>
+        ${served.map(file => html`<option value=${file.id}>${file.name}</option>`)}</select>`
+          : nothing
+      }
+      ${
+        this.games.length > 1
+          ? html`<select aria-label=${t("files.games")} @change=${event => this.page.openRecord(this.games[Number(event.target.value)])}>
+        ${this.games.map((game, index) => html`<option value=${index}>${this.nameOf(game, index)}</option>`)}</select>`
+          : nothing
+      }
     </div>`;
   }
 

@@ -1,5 +1,6 @@
 // The record on the board: a tree of moves and the place in it.
-import {START, parse, played, sfenOf} from "../position.js";
+import {parse, played, START, sfenOf} from "../position.js";
+
 /** @import {GameRecord, RecordNode} from "documents" */
 /** @import {Position} from "../position.js" */
 
@@ -92,12 +93,22 @@ export class Game {
   /** The record as the server takes it. @returns {GameRecord} */
   get record() {
     const {name, names, header} = this.facts;
-    return {name, names, header, start: this.start, comment: this.node(0).comment, ...endOf(this.ending), nodes: [...this.nodes.values()], main: this.mainLine()};
+    return {
+      name,
+      names,
+      header,
+      start: this.start,
+      comment: this.node(0).comment,
+      ...endOf(this.ending),
+      nodes: [...this.nodes.values()],
+      main: this.mainLine(),
+    };
   }
 
   /** How the game ended, as long as its moves are those of the record. */
   get ending() {
-    const line = this.mainLine(), isSame = line.length === this.main.size && line.every(id => this.main.has(id));
+    const line = this.mainLine();
+    const isSame = line.length === this.main.size && line.every(id => this.main.has(id));
     return endOf(isSame ? this.facts : {});
   }
 
@@ -125,7 +136,9 @@ export class Game {
 
   /** The moves to a node, in USI form. @param {number} [id] */
   moves(id = this.place) {
-    return this.path(id).slice(1).map(node => node.usi ?? "");
+    return this.path(id)
+      .slice(1)
+      .map(node => node.usi ?? "");
   }
 
   /** Number of moves played before a node's position. @param {number} [id] */
@@ -139,7 +152,8 @@ export class Game {
   positionAt(id = this.place) {
     const known = this.positions.get(id);
     if (known) return known;
-    const {parent, usi} = this.node(id), position = played(this.positionAt(parent ?? 0), usi ?? "");
+    const {parent, usi} = this.node(id);
+    const position = played(this.positionAt(parent ?? 0), usi ?? "");
     this.positions.set(id, position);
     return position;
   }
@@ -168,7 +182,15 @@ export class Game {
   /** Start and moves of the main line, which many ask for at each drawing. */
   get mainKey() {
     if (this.keyOfMain?.version !== this.version) {
-      this.keyOfMain = {version: this.version, key: [this.start, ...this.mainLine().slice(1).map(id => this.node(id).usi)].join(" ")};
+      this.keyOfMain = {
+        version: this.version,
+        key: [
+          this.start,
+          ...this.mainLine()
+            .slice(1)
+            .map(id => this.node(id).usi),
+        ].join(" "),
+      };
     }
     return this.keyOfMain.key;
   }
@@ -182,7 +204,8 @@ export class Game {
 
   /** @param {number} id */
   forward(id) {
-    const children = this.childrenOf(id), visited = this.visited.get(id);
+    const children = this.childrenOf(id);
+    const visited = this.visited.get(id);
     return visited !== undefined && children.includes(visited) ? visited : children[0];
   }
 
@@ -196,7 +219,8 @@ export class Game {
 
   /** Go along the line on the screen. @param {number} count  Negative to go back. */
   step(count) {
-    const line = this.shownLine(), at = this.plyOf();
+    const line = this.shownLine();
+    const at = this.plyOf();
     this.go(line[Math.max(0, Math.min(line.length - 1, at + count))]);
   }
 
@@ -243,7 +267,10 @@ export class Game {
       pending.push(...this.childrenOf(each));
       for (const map of [this.nodes, this.children, this.positions, this.visited]) map.delete(each);
     }
-    this.children.set(parent, this.childrenOf(parent).filter(each => each !== id));
+    this.children.set(
+      parent,
+      this.childrenOf(parent).filter(each => each !== id),
+    );
     if (isShown) this.go(parent);
     else this.changed();
   }

@@ -1,8 +1,10 @@
 // A position set up by hand: pieces placed on the board, handicaps, an SFEN. The server says whether it can be played.
-import {html, nothing} from "../vendor/lit-html.js";
+
 import {api, messageOf} from "../api.js";
 import {pieceSvg} from "../board/drawing.js";
-import {START, copyOf, heldAt, isSfen, parse, pieceName, sfenOf, sideOf, swapSide} from "../position.js";
+import {copyOf, heldAt, isSfen, parse, pieceName, START, sfenOf, sideOf, swapSide} from "../position.js";
+import {html, nothing} from "../vendor/lit-html.js";
+
 /** @import {Page} from "../page.js" */
 
 const PALETTE = ["K", "R", "B", "G", "S", "N", "L", "P", "+R", "+B", "+S", "+N", "+L", "+P"];
@@ -52,7 +54,7 @@ export class Setup {
     if (from !== null) {
       if (from === to) return this.turnOver(to);
       const [side, kind] = heldAt(from);
-      piece = from.includes(":") ? (side === "b" ? kind : kind.toLowerCase()) : squares.get(from) ?? "";
+      piece = from.includes(":") ? (side === "b" ? kind : kind.toLowerCase()) : (squares.get(from) ?? "");
       if (from.includes(":")) hands[side][kind] -= 1;
       else squares.delete(from);
     }
@@ -70,7 +72,8 @@ export class Setup {
 
   /** A piece tapped twice: promoted, then the other side's. @param {string} square */
   turnOver(square) {
-    const {squares} = this.position, piece = squares.get(square);
+    const {squares} = this.position;
+    const piece = squares.get(square);
     if (!piece || square.includes(":")) return;
     const canPromote = !"KG".includes(piece.toUpperCase()) && !piece.startsWith("+");
     squares.set(square, canPromote ? `+${piece}` : swapSide(piece.replace("+", "")));
@@ -78,7 +81,8 @@ export class Setup {
   }
 
   async use() {
-    const {page} = this, sfen = sfenOf(this.position);
+    const {page} = this;
+    const sfen = sfenOf(this.position);
     try {
       await api.post("api/position", {sfen, moves: []});
     } catch (error) {
@@ -91,7 +95,10 @@ export class Setup {
   }
 
   render() {
-    const {t, language, state} = this.page, {position} = this, sfen = sfenOf(position), {handicaps} = state;
+    const {t, language, state} = this.page;
+    const {position} = this;
+    const sfen = sfenOf(position);
+    const {handicaps} = state;
     /** @param {string} piece */
     const choose = piece => {
       this.piece = this.piece === piece ? null : piece;
@@ -99,7 +106,8 @@ export class Setup {
       this.page.update();
     };
     /** @param {string} piece */
-    const button = piece => html`<button type="button" class="held" aria-pressed=${this.piece === piece ? "true" : "false"} data-piece=${piece}
+    const button =
+      piece => html`<button type="button" class="held" aria-pressed=${this.piece === piece ? "true" : "false"} data-piece=${piece}
       aria-label=${`${t(`side.${sideOf(piece)}`)} ${pieceName(piece, language)}`} @click=${() => choose(piece)}>${pieceSvg(piece, sideOf(piece) === "w")}</button>`;
     return html`<div class="setup card">
       <p class="muted">${t("setup.help")}</p>

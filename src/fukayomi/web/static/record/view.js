@@ -1,26 +1,38 @@
 // The record beside the board: its moves with variations, comments and clocks; the buttons below the board.
-import {html, nothing} from "../vendor/lit-html.js";
+
 import {act} from "../actions.js";
 import {typedMoves} from "../position.js";
+import {html, nothing} from "../vendor/lit-html.js";
+
 /** @import {RecordNode} from "documents" */
 /** @import {Page} from "../page.js" */
 /** @import {Template} from "../vendor/lit-html.js" */
 /** @import {Game} from "./game.js" */
 
 /** @type {Record<string, string>} */
-const ICONS = {first: "M6 5v14M19 5L8 12L19 19Z", back: "M17 5L6 12L17 19Z", forward: "M7 5L18 12L7 19Z", last: "M18 5v14M5 5L16 12L5 19Z", flip: "M7 4v14M7 4L3 9M7 4L11 9M17 20V6M17 20L13 15M17 20L21 15"};
+const ICONS = {
+  first: "M6 5v14M19 5L8 12L19 19Z",
+  back: "M17 5L6 12L17 19Z",
+  forward: "M7 5L18 12L7 19Z",
+  last: "M18 5v14M5 5L16 12L5 19Z",
+  flip: "M7 4v14M7 4L3 9M7 4L11 9M17 20V6M17 20L13 15M17 20L21 15",
+};
 
 /** An icon as a path. @param {string} name */
 export const icon = name => html`<svg class="icon-picture" viewBox="0 0 24 24" aria-hidden="true"><path d=${ICONS[name]} /></svg>`;
 
 /** ⏮ ◀ ▶ ⏭ and flip, the typed move. @param {Page} page */
 export function moveBar(page) {
-  const {t, game} = page, at = game.plyOf(), last = game.shownLine().length - 1;
+  const {t, game} = page;
+  const at = game.plyOf();
+  const last = game.shownLine().length - 1;
   /** @type {Record<string, boolean>} */
   const disabled = {first: at === 0, back: at === 0, forward: at === last, last: at === last, flip: false};
   return html`<div class="bar" role="group" aria-label=${t("bar.title")}>
-    ${["first", "back", "forward", "last", "flip"].map(action => html`<button type="button" data-action=${action} aria-label=${t(`keys.${action}`)}
-      title=${t(`keys.${action}`)} ?disabled=${disabled[action]} @click=${() => act(action, page)}>${icon(action)}</button>`)}
+    ${["first", "back", "forward", "last", "flip"].map(
+      action => html`<button type="button" data-action=${action} aria-label=${t(`keys.${action}`)}
+      title=${t(`keys.${action}`)} ?disabled=${disabled[action]} @click=${() => act(action, page)}>${icon(action)}</button>`,
+    )}
     <form class="typed" @submit=${event => typed(event, page)}>
       <label class="unseen" for="typed-move">${t("bar.typed")}</label>
       <input id="typed-move" autocomplete="off" spellcheck="false" placeholder=${t("bar.example")} size="8">
@@ -32,7 +44,8 @@ export function moveBar(page) {
 async function typed(event, page) {
   event.preventDefault();
   const input = /** @type {HTMLInputElement} */ (document.getElementById("typed-move"));
-  const facts = await page.facts.load(page.game), last = page.game.current.usi?.slice(2, 4);
+  const facts = await page.facts.load(page.game);
+  const last = page.game.current.usi?.slice(2, 4);
   if (!facts) return;
   const found = typedMoves(input.value, page.game.position, facts.legal, last);
   if (found.length === 1) {
@@ -49,11 +62,16 @@ const clock = seconds => `${Math.floor(seconds / 60)}:${String(Math.floor(second
 
 /** @param {Page} page */
 export function recordView(page) {
-  const {t, game} = page, header = Object.entries(game.facts.header).filter(([, value]) => value);
+  const {t, game} = page;
+  const header = Object.entries(game.facts.header).filter(([, value]) => value);
   return html`
     ${page.files.render()}
-    ${header.length ? html`<details class="facts"><summary>${t("record.facts")}</summary>
-      <dl>${header.map(([name, value]) => html`<dt>${page.word("header", name)}</dt><dd>${value}</dd>`)}</dl></details>` : nothing}
+    ${
+      header.length
+        ? html`<details class="facts"><summary>${t("record.facts")}</summary>
+      <dl>${header.map(([name, value]) => html`<dt>${page.word("header", name)}</dt><dd>${value}</dd>`)}</dl></details>`
+        : nothing
+    }
     <div class="moves" tabindex="0" role="group" aria-label=${t("record.moves")} @wheel=${event => wheel(event, page)}>
       <ol>${moveRow(page, game.node(0), 0)}${line(page, 0, 1)}</ol>
       ${ending(page)}
@@ -68,7 +86,8 @@ export function recordView(page) {
 
 /** The illegal move that ended the game, how it ended, and the comment on that. @param {Page} page */
 function ending(page) {
-  const {t, game} = page, {end, winner, end_word: word, end_comment: comment, end_time_ms: time, illegal} = game.ending;
+  const {t, game} = page;
+  const {end, winner, end_word: word, end_comment: comment, end_time_ms: time, illegal} = game.ending;
   return html`${illegal ? html`<p class="end muted">${t("record.illegalMove", {move: illegal.japanese || illegal.move})}${timeOf(illegal.time_ms)}</p>` : nothing}
     ${end || winner ? html`<p class="end muted">${page.endText(end, winner, word)}${timeOf(time)}</p>` : nothing}
     ${comment ? html`<p class="end-comment muted">${comment}</p>` : nothing}`;
@@ -84,7 +103,8 @@ function isMain(game) {
 
 /** The moves that follow a node, each with the variations beside it. @param {Page} page @param {number} from @param {number} ply  Of the first one. @returns {Template[]} */
 function line(page, from, ply) {
-  const {game} = page, rows = [];
+  const {game} = page;
+  const rows = [];
   for (let children = game.childrenOf(from); children.length; children = game.childrenOf(children[0]), ply++) {
     rows.push(moveRow(page, game.node(children[0]), ply));
     for (const other of children.slice(1)) {
@@ -96,7 +116,8 @@ function line(page, from, ply) {
 
 /** @param {Page} page @param {RecordNode} node @param {number} ply */
 function moveRow(page, node, ply) {
-  const {t, game, language} = page, isCurrent = node.id === game.place;
+  const {t, game, language} = page;
+  const isCurrent = node.id === game.place;
   const name = node.parent === null ? t("record.start") : page.nameOf(node);
   const mistake = page.mistakeAt?.(node.id);
   return html`<li class=${isCurrent ? "current" : ""}><button type="button" class="move" lang=${language === "ja" || !node.english ? "ja" : "en"}
@@ -118,9 +139,11 @@ function wheel(event, page) {
 
 /** Keep the current move in sight. */
 export function scrollToCurrent() {
-  const list = document.querySelector(".moves"), current = list?.querySelector(".current > .move");
+  const list = document.querySelector(".moves");
+  const current = list?.querySelector(".current > .move");
   if (!(list instanceof HTMLElement) || !(current instanceof HTMLElement)) return;
-  const box = list.getBoundingClientRect(), own = current.getBoundingClientRect();
+  const box = list.getBoundingClientRect();
+  const own = current.getBoundingClientRect();
   if (own.top < box.top) list.scrollTop -= box.top - own.top + 4;
   else if (own.bottom > box.bottom) list.scrollTop += own.bottom - box.bottom + 4;
 }

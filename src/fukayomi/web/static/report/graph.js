@@ -1,10 +1,17 @@
 // The graph of a game: Black's win rate by ply with the mistakes, and below it what each move lost.
 import {html, nothing, svg} from "../vendor/lit-html.js";
+
 /** @import {AnalysedPosition, AnalysisDocument, JudgedMove, Score} from "documents" */
 /** @import {Page} from "../page.js" */
 /** @import {TemplateEvent} from "../vendor/lit-html.js" */
 
-const LEFT = 40, RIGHT = 8, TOP = 8, RATES = 130, GAP = 14, LOSSES = 46, BOTTOM = 18;
+const LEFT = 40;
+const RIGHT = 8;
+const TOP = 8;
+const RATES = 130;
+const GAP = 14;
+const LOSSES = 46;
+const BOTTOM = 18;
 const HEIGHT = TOP + RATES + GAP + LOSSES + BOTTOM;
 /** Centipawns at the edge of the graph. */
 const CP_SHOWN = 2000;
@@ -12,7 +19,10 @@ const SIZES = {inaccuracy: 2.6, dubious: 3.6, mistake: 4.8, blunder: 6};
 
 /** @param {Page} page @param {AnalysisDocument} document_ @param {number} width */
 export function gameGraph(page, {moves, positions: points, total_moves}, width) {
-  const {t, report, game} = page, inCp = report.isInCp, total = Math.max(1, total_moves), bottom = TOP + RATES + GAP + LOSSES;
+  const {t, report, game} = page;
+  const inCp = report.isInCp;
+  const total = Math.max(1, total_moves);
+  const bottom = TOP + RATES + GAP + LOSSES;
   /** @param {number} ply */
   const x = ply => LEFT + ((width - LEFT - RIGHT) * ply) / total;
   /** @param {number} part */
@@ -30,15 +40,20 @@ export function gameGraph(page, {moves, positions: points, total_moves}, width) 
     <figcaption>${t(inCp ? "game.graphHelpCp" : "game.graphHelp")}
       <label><input type="checkbox" id="graph-cp" .checked=${inCp} @change=${event => report.showCp(event.target.checked)}> ${t("game.inCp")}</label></figcaption>
     <svg viewBox=${`0 0 ${width} ${HEIGHT}`} role="img" aria-label=${t("game.graph")} @click=${seek}>
-      ${area(points.map(point => [x(point.ply), y(share(point))]), y)}
-      ${[0, 0.25, 0.5, 0.75, 1].map(part => svg`<path class=${part === 0.5 ? "axis" : "rule"} d=${`M${LEFT},${y(part)}H${width - RIGHT}`} />
-        <text class="y" x=${LEFT - 5} y=${y(part) + 4}>${inCp ? CP_SHOWN * (2 * part - 1) : 100 * part}</text>`)}
+      ${area(
+        points.map(point => [x(point.ply), y(share(point))]),
+        y,
+      )}
+      ${[0, 0.25, 0.5, 0.75, 1].map(
+        part => svg`<path class=${part === 0.5 ? "axis" : "rule"} d=${`M${LEFT},${y(part)}H${width - RIGHT}`} />
+        <text class="y" x=${LEFT - 5} y=${y(part) + 4}>${inCp ? CP_SHOWN * (2 * part - 1) : 100 * part}</text>`,
+      )}
       ${ticks(total, width).map(ply => svg`<text class="x" x=${x(ply)} y=${HEIGHT - 5}>${ply}</text>`)}
       <path class="curve" d=${curve} />
       <text class="y" x=${LEFT - 5} y=${bottom + 1}>0</text>
       <path class="axis" d=${`M${LEFT},${bottom}H${width - RIGHT}`} />
       ${moves.map(move => bar(move, x, bottom, (width - LEFT - RIGHT) / total))}
-      ${moves.map(move => move.mistake ? svg`<circle class=${`mark ${move.mistake}`} data-ply=${move.ply} cx=${x(move.ply)} cy=${y(share(move))} r=${SIZES[move.mistake]}><title>${markTitle(page, move)}</title></circle>` : nothing)}
+      ${moves.map(move => (move.mistake ? svg`<circle class=${`mark ${move.mistake}`} data-ply=${move.ply} cx=${x(move.ply)} cy=${y(share(move))} r=${SIZES[move.mistake]}><title>${markTitle(page, move)}</title></circle>` : nothing))}
       ${cursor(page, x, at => y(share(at)), bottom)}
     </svg></figure>`;
 }
@@ -52,7 +67,8 @@ function markTitle(page, move) {
 function area(points, y) {
   if (points.length < 2) return nothing;
   const line = points.map(point => `L${point.map(each => each.toFixed(1)).join()}`).join("");
-  const [from] = points[0], [to] = points[points.length - 1];
+  const [from] = points[0];
+  const [to] = points[points.length - 1];
   return svg`<path class="black-area" d=${`M${from},${y(0)}${line}L${to},${y(0)}Z`} /><path class="white-area" d=${`M${from},${y(1)}${line}L${to},${y(1)}Z`} />`;
 }
 
@@ -66,7 +82,9 @@ function bar(move, x, bottom, step) {
 
 /** @param {Page} page @param {(ply: number) => number} x @param {(at: AnalysedPosition) => number} y @param {number} bottom */
 function cursor(page, x, y, bottom) {
-  const {game, report} = page, main = game.mainLine(), ply = main.indexOf(game.place);
+  const {game, report} = page;
+  const main = game.mainLine();
+  const ply = main.indexOf(game.place);
   if (ply < 0) return nothing;
   const at = report.positionAt(ply);
   return svg`<path class="cursor" data-ply=${ply} d=${`M${x(ply)},${TOP}V${bottom}`} />${at ? svg`<circle class="cursor" cx=${x(ply)} cy=${y(at)} r="4" />` : nothing}`;

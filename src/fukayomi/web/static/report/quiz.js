@@ -1,6 +1,8 @@
 // A quiz from the mistakes of a game: find a better move than the one that was played.
-import {html, nothing} from "../vendor/lit-html.js";
+
 import {western, westernLine} from "../position.js";
+import {html, nothing} from "../vendor/lit-html.js";
+
 /** @import {AnalysedLine} from "documents" */
 /** @import {NamedLine, Page} from "../page.js" */
 
@@ -54,8 +56,10 @@ export class Quiz {
   /** Whether the quiz takes a move that was made on the board. @param {string} usi */
   move(usi) {
     if (this.isOver || this.isAnswered || this.page.game.place !== this.page.game.mainLine()[this.question.ply - 1]) return false;
-    const sign = this.question.color === "black" ? 1 : -1, lines = this.page.report.positionAt(this.question.ply - 1)?.lines ?? [];
-    const line = lines.find(each => each.pv[0] === usi), best = lines[0];
+    const sign = this.question.color === "black" ? 1 : -1;
+    const lines = this.page.report.positionAt(this.question.ply - 1)?.lines ?? [];
+    const line = lines.find(each => each.pv[0] === usi);
+    const best = lines[0];
     this.tried = usi;
     if (usi === this.question.move) this.state = "played";
     else if (line && sign * (best.win_rate - line.win_rate) < RIGHT_WITHIN) this.finish("right", line);
@@ -68,7 +72,10 @@ export class Quiz {
   /** @param {"right" | "shown"} state @param {AnalysedLine | undefined} line */
   finish(state, line) {
     this.state = state;
-    this.line = line && {...line, english: westernLine(this.page.game.positionAt(this.page.game.mainLine()[this.question.ply - 1]), line.pv)};
+    this.line = line && {
+      ...line,
+      english: westernLine(this.page.game.positionAt(this.page.game.mainLine()[this.question.ply - 1]), line.pv),
+    };
     this.done += 1;
     if (state === "right" && !this.hadTry) this.right += 1;
   }
@@ -85,18 +92,23 @@ export class Quiz {
 
   /** @param {() => void} end */
   render(end) {
-    const {page, question} = this, {t} = page;
+    const {page, question} = this;
+    const {t} = page;
     const score = html`<p class="muted" data-quiz-score>${t("quiz.score", {right: this.right, done: this.done})}</p>`;
     const endButton = html`<button type="button" data-action="end-quiz" @click=${end}>${t("quiz.end")}</button>`;
     if (this.isOver) return html`<div class="card quiz">${score}${endButton}</div>`;
-    const {ply, color} = question, side = page.side(color === "black" ? "b" : "w");
+    const {ply, color} = question;
+    const side = page.side(color === "black" ? "b" : "w");
     return html`<div class="card quiz" data-state=${this.state}>
       <p>${t("quiz.question", {n: this.at + 1, count: this.questions.length, ply, side, move: page.judgedName(question)})}</p>
       <p aria-live="polite" class=${this.state === "right" ? "right" : ""}><strong>${this.verdict()}</strong></p>
       ${score}
       <div class="row">
-        ${this.isAnswered ? html`<button type="button" class="primary" data-action="next-question" @click=${() => this.next()}>${t("quiz.next")}</button>`
-          : html`<button type="button" data-action="show-answer" @click=${() => this.show()}>${t("quiz.show")}</button>`}
+        ${
+          this.isAnswered
+            ? html`<button type="button" class="primary" data-action="next-question" @click=${() => this.next()}>${t("quiz.next")}</button>`
+            : html`<button type="button" data-action="show-answer" @click=${() => this.show()}>${t("quiz.show")}</button>`
+        }
         ${endButton}
       </div>
       ${this.isAnswered && this.line ? html`<p class="pv muted">${page.lineText(this.line)}</p>` : nothing}
@@ -104,7 +116,8 @@ export class Quiz {
   }
 
   verdict() {
-    const {page} = this, {t} = page;
+    const {page} = this;
+    const {t} = page;
     if (this.state === "right" && this.line) return t("quiz.right", {move: page.moveName(this.line, 0), score: page.scoreText(this.line)});
     if (this.state === "shown") return this.line ? t("quiz.answer", {move: page.moveName(this.line, 0)}) : "";
     if (this.state === "wrong") return t("quiz.wrong", {move: western(page.game.position, this.tried)});

@@ -1,6 +1,7 @@
 // The analysis of a game: runs as a job of the server; the result is the document of `fukayomi analyse`.
 import {api, messageOf} from "../api.js";
-import {setting, remember} from "../settings.js";
+import {remember, setting} from "../settings.js";
+
 /** @import {AnalysisDocument, JobDocument, JobMessage, JobQuestion, JudgedMove} from "documents" */
 /** @import {Page} from "../page.js" */
 
@@ -83,7 +84,8 @@ export class GameReport {
   // ------------------------------------------------------------------------------------ the job
 
   async start() {
-    const {page} = this, key = this.mainKey;
+    const {page} = this;
+    const key = this.mainKey;
     remember("report-nodes", this.nodes);
     /** @type {JobQuestion} */
     const question = {kind: "analyse-game", record: page.game.record, limits: {nodes: this.nodes}, known: this.known};
@@ -177,21 +179,28 @@ export class GameReport {
 
   /** The judged move that leads to a node of the main line. @param {number} id */
   moveAt(id) {
-    const {game} = this.page, line = game.mainLine(), ply = line.indexOf(id);
+    const {game} = this.page;
+    const line = game.mainLine();
+    const ply = line.indexOf(id);
     return ply > 0 ? this.moves.find(move => move.ply === ply) : undefined;
   }
 
   /** @param {number} id */
   mistakeAt(id) {
-    return this.isHidden || !this.document ? "" : this.byId().get(id)?.mistake ?? "";
+    return this.isHidden || !this.document ? "" : (this.byId().get(id)?.mistake ?? "");
   }
 
   /** The mistakes by node; made once for each state of the record. @returns {Map<number, JudgedMove>} */
   byId() {
-    const {current, page: {game}} = this, {size} = game.nodes;
+    const {
+      current,
+      page: {game},
+    } = this;
+    const {size} = game.nodes;
     if (!current) return new Map();
     if (this.cached?.document === current && this.cached.size === size) return this.cached.map;
-    const line = game.mainLine(), map = new Map(this.mistakes.map(move => [line[move.ply], move]));
+    const line = game.mainLine();
+    const map = new Map(this.mistakes.map(move => [line[move.ply], move]));
     this.cached = {document: current, size, map};
     return map;
   }
@@ -203,7 +212,8 @@ export class GameReport {
 
   /** @param {1 | -1} direction */
   goToMistake(direction) {
-    const {game} = this.page, at = game.plyOf();
+    const {game} = this.page;
+    const at = game.plyOf();
     const plies = this.mistakes.map(move => move.ply);
     const ply = direction > 0 ? plies.find(each => each > at) : plies.findLast(each => each < at);
     if (ply !== undefined) game.go(game.mainLine()[ply]);

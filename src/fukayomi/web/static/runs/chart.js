@@ -26,7 +26,9 @@ import {figure} from "./numbers.js";
  * @property {[number, number]} [range]  Of y.
  */
 
-const HEIGHT = 210, COLORS = 10, DASH = [4, 3];
+const HEIGHT = 210;
+const COLORS = 10;
+const DASH = [4, 3];
 
 /** The colours of the style sheet, as a canvas needs them, and the charts that have them. */
 const theme = {
@@ -98,7 +100,13 @@ class Chart {
   show(lines, view) {
     this.lines = lines;
     this.view = view;
-    const shape = JSON.stringify([lines.map(({label, color: own, style}) => [label, own, style]), view.logX, view.logY, view.isWhole, view.xLabel]);
+    const shape = JSON.stringify([
+      lines.map(({label, color: own, style}) => [label, own, style]),
+      view.logX,
+      view.logY,
+      view.isWhole,
+      view.xLabel,
+    ]);
     this.node.dataset.lines = String(lines.length);
     this.node.dataset.last = String(Math.max(0, ...lines.map(line => line.x.at(-1) ?? 0)));
     if (this.plot && shape === this.shape) {
@@ -112,7 +120,12 @@ class Chart {
   }
 
   /** @param {uPlot} plot */
-  isZoomed({scales: {x: {min, max}}, data: [xs]}) {
+  isZoomed({
+    scales: {
+      x: {min, max},
+    },
+    data: [xs],
+  }) {
     return this.hasZoomed && xs.length > 1 && (min > xs[0] || max < xs[xs.length - 1]);
   }
 
@@ -137,23 +150,49 @@ class Chart {
     this.plot = null;
     this.hasZoomed = false;
     if (!this.view || !this.place.isConnected) return;
-    const {view, lines} = this, width = Math.max(200, this.place.clientWidth);
-    const ink = color("--muted"), grid = {stroke: color("--line"), width: 1}, axis = {stroke: ink, grid, ticks: {show: false}, font: "11px system-ui"};
-    this.plot = new uPlot({
-      width, height: HEIGHT,
-      cursor: {sync: {key: "runs", scales: ["x", null], setSeries: false}, drag: {x: true, y: false}, points: {size: 6}},
-      legend: {live: true, markers: {width: 0, fill: (_, index) => lines[index - 1] ? color(`--run-${lines[index - 1].color % COLORS}`) : "transparent"}},
-      scales: {
-        x: {time: false, distr: view.logX ? 3 : 1},
-        y: {distr: view.logY ? 3 : 1, ...(view.logY ? {} : {range: (_, low, high) => this.range(low, high)})},
+    const {view, lines} = this;
+    const width = Math.max(200, this.place.clientWidth);
+    const ink = color("--muted");
+    const grid = {stroke: color("--line"), width: 1};
+    const axis = {stroke: ink, grid, ticks: {show: false}, font: "11px system-ui"};
+    this.plot = new uPlot(
+      {
+        width,
+        height: HEIGHT,
+        cursor: {sync: {key: "runs", scales: ["x", null], setSeries: false}, drag: {x: true, y: false}, points: {size: 6}},
+        legend: {
+          live: true,
+          markers: {width: 0, fill: (_, index) => (lines[index - 1] ? color(`--run-${lines[index - 1].color % COLORS}`) : "transparent")},
+        },
+        scales: {
+          x: {time: false, distr: view.logX ? 3 : 1},
+          y: {distr: view.logY ? 3 : 1, ...(view.logY ? {} : {range: (_, low, high) => this.range(low, high)})},
+        },
+        axes: [
+          {
+            ...axis,
+            size: 28,
+            values: (_, ticks) => ticks.map(tick => (tick === null ? "" : view.xText(tick))),
+            ...(view.isWhole ? {incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]} : {}),
+          },
+          {...axis, size: 54, values: (_, ticks) => ticks.map(tick => (tick === null ? "" : figure(tick)))},
+        ],
+        series: [
+          {value: ({data: [xs]}, value) => (xs.length ? view.xText(value ?? xs[xs.length - 1]) : "–"), label: view.xLabel},
+          ...lines.map(line => this.series(line)),
+        ],
+        hooks: {
+          draw: [plot => this.drawIntervals(plot)],
+          setSelect: [
+            () => {
+              this.hasZoomed = true;
+            },
+          ],
+        },
       },
-      axes: [
-        {...axis, size: 28, values: (_, ticks) => ticks.map(tick => tick === null ? "" : view.xText(tick)), ...(view.isWhole ? {incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]} : {})},
-        {...axis, size: 54, values: (_, ticks) => ticks.map(tick => tick === null ? "" : figure(tick))},
-      ],
-      series: [{value: ({data: [xs]}, value) => xs.length ? view.xText(value ?? xs[xs.length - 1]) : "–", label: view.xLabel}, ...lines.map(line => this.series(line))],
-      hooks: {draw: [plot => this.drawIntervals(plot)], setSelect: [() => { this.hasZoomed = true; }]},
-    }, this.data(), this.place);
+      this.data(),
+      this.place,
+    );
   }
 
   /** @param {Line} line @returns {Series} */
@@ -161,11 +200,16 @@ class Chart {
     const stroke = color(`--run-${line.color % COLORS}`);
     /** @type {Series} */
     const common = {
-      label: line.label, class: `line-${line.style}`, spanGaps: true, stroke, alpha: 1,
+      label: line.label,
+      class: `line-${line.style}`,
+      spanGaps: true,
+      stroke,
+      alpha: 1,
       value: (plot, value, index, place) => figure(value ?? nearest(plot.data[index], place ?? plot.data[0].length - 1)),
     };
     if (line.style === "raw") return {...common, alpha: 0.28, width: 0.8, points: {show: false}};
-    if (line.style === "points") return {...common, width: 0.8, dash: DASH, points: {show: true, size: line.x.length < 60 ? 6 : 3.5, fill: stroke, width: 0}};
+    if (line.style === "points")
+      return {...common, width: 0.8, dash: DASH, points: {show: true, size: line.x.length < 60 ? 6 : 3.5, fill: stroke, width: 0}};
     if (line.style === "steps") return {...common, width: 1.4, points: {show: line.x.length < 100, size: 6, fill: stroke, width: 0}};
     return {...common, width: 1.8, points: {show: line.x.length < 3, size: 6, fill: stroke}};
   }
@@ -175,13 +219,19 @@ class Chart {
    * @param {number | null} low  Of what is shown. @param {number | null} high @returns {[number, number]}
    */
   range(low, high) {
-    const {view, lines} = this, from = view && !view.logX && !this.hasZoomed ? view.from : undefined;
+    const {view, lines} = this;
+    const from = view && !view.logX && !this.hasZoomed ? view.from : undefined;
     if (view?.range) return view.range;
-    const later = from ? lines.filter(line => line.style !== "raw").flatMap(line => line.y.filter((_, index) => line.x[index] >= from)) : [];
-    const values = (later.some(value => value !== null) ? later : [low, high]).concat(lines.flatMap(line => [...(line.low ?? []), ...(line.high ?? [])]));
+    const later = from
+      ? lines.filter(line => line.style !== "raw").flatMap(line => line.y.filter((_, index) => line.x[index] >= from))
+      : [];
+    const values = (later.some(value => value !== null) ? later : [low, high]).concat(
+      lines.flatMap(line => [...(line.low ?? []), ...(line.high ?? [])]),
+    );
     const ends = values.filter(value => value !== null);
     if (!ends.length) return [0, 1];
-    const least = Math.min(...ends), most = Math.max(...ends);
+    const least = Math.min(...ends);
+    const most = Math.max(...ends);
     const margin = 0.06 * (most - least) || Math.abs(most) * 0.1 || 1;
     return [least - margin, most + margin];
   }
@@ -196,7 +246,8 @@ class Chart {
       ctx.lineWidth = 1.2 * devicePixelRatio;
       ctx.beginPath();
       line.x.forEach((place, index) => {
-        const low = line.low?.[index], high = line.high?.[index];
+        const low = line.low?.[index];
+        const high = line.high?.[index];
         if (low === null || low === undefined || high === null || high === undefined) return;
         const x = plot.valToPos(place, "x", true);
         ctx.moveTo(x, plot.valToPos(low, "y", true));

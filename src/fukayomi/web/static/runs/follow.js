@@ -1,5 +1,6 @@
 // Follows documents of the server: asks again now and then, only while the reader can see them, and gets nothing twice.
 import {api, messageOf} from "../api.js";
+
 /** @import {Page} from "../page.js" */
 
 const INTERVAL_MS = 2000;

@@ -13,7 +13,11 @@ export function figure(value) {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
   const size = Math.abs(value);
   if (size >= 1e4) return compact(value);
-  return value.toPrecision(4).replace(/(\.\d*?)0+(e|$)/, "$1$2").replace(/\.(e|$)/, "$1").replace("-", "−");
+  return value
+    .toPrecision(4)
+    .replace(/(\.\d*?)0+(e|$)/, "$1$2")
+    .replace(/\.(e|$)/, "$1")
+    .replace("-", "−");
 }
 
 /** With a sign. @param {number | null | undefined} value @param {number} [digits] */
@@ -24,7 +28,7 @@ export function signed(value, digits = 0) {
 }
 
 /** A share from 0 to 1 in percent. @param {number | null | undefined} share @param {number} [digits] */
-export const percent = (share, digits = 1) => share === null || share === undefined ? "–" : `${number(100 * share, digits)} %`;
+export const percent = (share, digits = 1) => (share === null || share === undefined ? "–" : `${number(100 * share, digits)} %`);
 
 /** Such as 12k. @param {number} value */
 export const compact = value => value.toLocaleString("en", {notation: "compact", maximumFractionDigits: 2}).replace("-", "−");
@@ -49,13 +53,18 @@ export function moment(seconds) {
  * @param {{low: number | null, high: number | null, value: number | null}[]} intervals
  */
 export function scaleOf(intervals) {
-  const ends = intervals.flatMap(({low, high, value}) => low === null && high === null ? [value] : [low, high]).filter(each => each !== null);
+  const ends = intervals
+    .flatMap(({low, high, value}) => (low === null && high === null ? [value] : [low, high]))
+    .filter(each => each !== null);
   if (!ends.length) return {low: 0, high: 1};
-  const low = Math.min(...ends), high = Math.max(...ends), margin = 0.06 * (high - low) || 1;
+  const low = Math.min(...ends);
+  const high = Math.max(...ends);
+  const margin = 0.06 * (high - low) || 1;
   return {low: low - margin, high: high + margin};
 }
 
-const WIDTH = 160, HEIGHT = 18;
+const WIDTH = 160;
+const HEIGHT = 18;
 
 /**
  * A value as a dot on the line of its interval; a line with one end and no dot where only that end is known.
@@ -65,11 +74,16 @@ const WIDTH = 160, HEIGHT = 18;
 export function dot({low, high, value}, scale, label, mark) {
   if (value === null) return nothing;
   /** @param {number} each */
-  const x = each => WIDTH * (each - scale.low) / (scale.high - scale.low);
-  const y = HEIGHT / 2, left = low === null ? null : x(low), right = high === null ? null : x(high);
+  const x = each => (WIDTH * (each - scale.low)) / (scale.high - scale.low);
+  const y = HEIGHT / 2;
+  const left = low === null ? null : x(low);
+  const right = high === null ? null : x(high);
   return html`<svg class="interval" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label=${label}>
     ${mark === undefined || mark < scale.low || mark > scale.high ? nothing : svg`<line class="mark" x1=${x(mark)} x2=${x(mark)} y1="0" y2=${HEIGHT}></line>`}
     ${left === null && right === null ? nothing : svg`<line x1=${left ?? 0} x2=${right ?? WIDTH} y1=${y} y2=${y}></line>`}
-    ${(left === null) === (right === null) ? svg`<circle class=${left === null ? "open" : ""} cx=${x(value)} cy=${y} r="4.5"></circle>`
-      : svg`<path d=${`M${left ?? right} ${y - 6}v12`}></path>`}</svg>`;
+    ${
+      (left === null) === (right === null)
+        ? svg`<circle class=${left === null ? "open" : ""} cx=${x(value)} cy=${y} r="4.5"></circle>`
+        : svg`<path d=${`M${left ?? right} ${y - 6}v12`}></path>`
+    }</svg>`;
 }

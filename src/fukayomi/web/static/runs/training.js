@@ -3,6 +3,7 @@ import {html, nothing} from "../vendor/lit-html.js";
 import {ChartSet, colorClass, followTheme} from "./chart.js";
 import {Follower} from "./follow.js";
 import {compact, duration, figure, number} from "./numbers.js";
+
 /** @import {DamagedDocument, MeasuredCurve, TrainingDocument} from "documents" */
 /** @import {Page} from "../page.js" */
 /** @import {Line} from "./chart.js" */
@@ -10,6 +11,7 @@ import {compact, duration, figure, number} from "./numbers.js";
 /** @typedef {{color: number, name: string, document: TrainingDocument}} Run */
 
 /** Curves in the order of their charts; further ones of a run come after. */
+// biome-ignore format: a table
 const MEASURES = ["policy_loss", "result_loss", "search_value_loss", "total_loss", "policy_accuracy", "value_accuracy", "policy_entropy", "learning_rate", "positions_a_second", "steps_a_second"];
 const AXES = /** @type {const} */ (["step", "positions", "time"]);
 /** Share of the runs whose high losses do not stretch the axes. */
@@ -48,7 +50,8 @@ export class TrainingRuns {
 
   /** Choose a run, or no longer. @param {string} id */
   toggle(id) {
-    const place = this.chosen.indexOf(id), free = this.chosen.indexOf(null);
+    const place = this.chosen.indexOf(id);
+    const free = this.chosen.indexOf(null);
     if (place >= 0) this.chosen[place] = null;
     else if (free >= 0) this.chosen[free] = id;
     else if (this.chosen.length < MOST) this.chosen.push(id);
@@ -58,7 +61,7 @@ export class TrainingRuns {
 
   /** Leave out runs that are there no longer. @param {Set<string>} ids */
   keep(ids) {
-    this.chosen = this.chosen.map(id => id !== null && ids.has(id) ? id : null);
+    this.chosen = this.chosen.map(id => (id !== null && ids.has(id) ? id : null));
     this.follow();
   }
 
@@ -81,10 +84,12 @@ export class TrainingRuns {
     }
     for (const id of this.chosen) {
       if (id === null) continue;
-      const follower = this.followers.get(id) ?? new Follower(this.page, document => {
-        this.documents.set(id, document);
-        this.page.update();
-      });
+      const follower =
+        this.followers.get(id) ??
+        new Follower(this.page, document => {
+          this.documents.set(id, document);
+          this.page.update();
+        });
       this.followers.set(id, follower);
       follower.follow(`api/runs/${id}${this.query()}`);
       if (this.isActive) follower.start();
@@ -97,17 +102,18 @@ export class TrainingRuns {
   }
 
   render() {
-    const found = this.chosen.map(id => id === null ? undefined : this.documents.get(id));
-    const good = found.flatMap((document, color) => document && !("error" in document) ? [{color, document, name: document.name}] : []);
+    const found = this.chosen.map(id => (id === null ? undefined : this.documents.get(id)));
+    const good = found.flatMap((document, color) => (document && !("error" in document) ? [{color, document, name: document.name}] : []));
     requestAnimationFrame(followTheme);
     return html`${this.controls(good)}
-      ${found.map(document => document && "error" in document ? html`<p class="error" role="alert">${document.name}: ${document.error}</p>` : nothing)}
+      ${found.map(document => (document && "error" in document ? html`<p class="error" role="alert">${document.name}: ${document.error}</p>` : nothing))}
       ${good.length ? html`<div class="charts">${this.panels(good)}</div>${this.differences(good)}${this.lastTests(good)}` : nothing}`;
   }
 
   /** Axes, scales and smoothing. @param {Run[]} runs */
   controls(runs) {
-    const {t} = this.page, has = {
+    const {t} = this.page;
+    const has = {
       step: true,
       positions: runs.length > 0 && runs.every(({document}) => document.batch),
       time: runs.length > 0 && runs.every(({document}) => document.seconds.step.length),
@@ -131,13 +137,17 @@ export class TrainingRuns {
 
   /** A chart for each measure that a run has. @param {Run[]} runs */
   panels(runs) {
-    const {t} = this.page, there = new Set(runs.flatMap(({document}) => Object.keys(document.curves)));
+    const {t} = this.page;
+    const there = new Set(runs.flatMap(({document}) => Object.keys(document.curves)));
     const measures = [...MEASURES.filter(each => there.has(each)), ...[...there].filter(each => !MEASURES.includes(each))];
-    const axes = runs.map(({document}) => this.places(document)), end = Math.max(0, ...axes.map(({last}) => last));
+    const axes = runs.map(({document}) => this.places(document));
+    const end = Math.max(0, ...axes.map(({last}) => last));
     const texts = {step: compact, positions: compact, time: duration};
     this.charts.keep(new Set(measures));
     return measures.map(measure => {
-      const lines = runs.flatMap(({document, color, name}, index) => measureLines(document.curves[measure], axes[index].of, color, name, t));
+      const lines = runs.flatMap(({document, color, name}, index) =>
+        measureLines(document.curves[measure], axes[index].of, color, name, t),
+      );
       const view = {logX: this.logX, logY: this.logY, xText: texts[this.axis], xLabel: t(`runs.axis.${this.axis}`), from: BEGINNING * end};
       return this.charts.show(measure, this.page.word("runs.measure", measure), lines, view);
     });
@@ -145,9 +155,11 @@ export class TrainingRuns {
 
   /** How steps become places on the axis. @param {TrainingDocument} document */
   places(document) {
-    const {axis} = this, {batch, seconds} = document;
+    const {axis} = this;
+    const {batch, seconds} = document;
     /** @param {number} step */
-    const place = step => (axis === "step" ? step : axis === "positions" ? step * (batch ?? NaN) : between(seconds.step, seconds.value, step));
+    const place = step =>
+      axis === "step" ? step : axis === "positions" ? step * (batch ?? NaN) : between(seconds.step, seconds.value, step);
     return {of: (/** @type {number[]} */ steps) => steps.map(place), last: place(document.last_step)};
   }
 
@@ -158,23 +170,34 @@ export class TrainingRuns {
     const names = [...new Set(runs.flatMap(({document}) => Object.keys(document.settings)))];
     const rows = names.filter(name => new Set(runs.map(({document}) => document.settings[name])).size > 1);
     return html`<section class="card scroll" tabindex="0"><h2>${t("runs.differences")}</h2>
-      ${rows.length === 0 ? html`<p class="muted">${t("runs.noDifferences")}</p>` : html`<table data-table="differences">
+      ${
+        rows.length === 0
+          ? html`<p class="muted">${t("runs.noDifferences")}</p>`
+          : html`<table data-table="differences">
         <thead><tr><th scope="col">${t("runs.setting")}</th>${runs.map(run => runHead(run))}</tr></thead>
         <tbody>${rows.map(name => html`<tr><th scope="row">${name}</th>${runs.map(({document}) => html`<td>${document.settings[name] ?? "–"}</td>`)}</tr>`)}</tbody>
-      </table>`}</section>`;
+      </table>`
+      }</section>`;
   }
 
   /** The last metrics on the test set. @param {Run[]} runs */
   lastTests(runs) {
-    const {page} = this, {t} = page;
+    const {page} = this;
+    const {t} = page;
     const measures = MEASURES.filter(each => runs.some(({document}) => document.curves[each]?.test));
     /** @param {TrainingDocument} document @param {string} measure */
     const last = (document, measure) => document.curves[measure]?.test?.value.at(-1);
     return html`<section class="card scroll" tabindex="0"><h2>${t("runs.progress")}</h2><table data-table="runs">
       <thead><tr><th scope="col">${t("runs.run")}</th><th scope="col" class="number">${t("runs.axis.step")}</th>${measures.map(each => html`<th scope="col" class="number">${page.word("runs.measure", each)}</th>`)}</tr></thead>
-      <tbody>${runs.map(({document, color, name}) => html`<tr data-run=${name}><th scope="row"><span class=${`swatch ${colorClass(color)}`}></span> ${name}</th>
+      <tbody>${runs.map(
+        ({
+          document,
+          color,
+          name,
+        }) => html`<tr data-run=${name}><th scope="row"><span class=${`swatch ${colorClass(color)}`}></span> ${name}</th>
         <td class="number" data-last-step=${document.last_step}>${number(document.last_step)}${document.steps ? ` / ${number(document.steps)}` : ""}</td>
-        ${measures.map(each => html`<td class="number">${figure(last(document, each))}</td>`)}</tr>`)}</tbody></table>
+        ${measures.map(each => html`<td class="number">${figure(last(document, each))}</td>`)}</tr>`,
+      )}</tbody></table>
       ${measures.length ? html`<p class="muted small">${t("runs.testNote")}</p>` : nothing}</section>`;
   }
 }
@@ -188,7 +211,11 @@ function measureLines(curve, of, color, name, t) {
   const {train, test} = curve;
   /** @type {Line[]} */
   const lines = [];
-  if (train?.smooth) lines.push({label: `${name} raw`, color, x: of(train.step), y: train.value, style: "raw"}, {label: name, color, x: of(train.smooth.step), y: train.smooth.value, style: "strong"});
+  if (train?.smooth)
+    lines.push(
+      {label: `${name} raw`, color, x: of(train.step), y: train.value, style: "raw"},
+      {label: name, color, x: of(train.smooth.step), y: train.smooth.value, style: "strong"},
+    );
   else if (train) lines.push({label: name, color, x: of(train.step), y: train.value, style: "strong"});
   if (test) lines.push({label: t("runs.ofTest", {name}), color, x: of(test.step), y: test.value, style: "points"});
   return lines;
@@ -197,13 +224,14 @@ function measureLines(curve, of, color, name, t) {
 /** The value at a place between points, which ascend; beyond them, as fast as at their end. @param {number[]} places @param {number[]} values @param {number} place */
 function between(places, values, place) {
   if (!places.length) return NaN;
-  let low = 0, high = places.length - 1;
+  let low = 0;
+  let high = places.length - 1;
   if (place <= places[0]) return values[0] * (places[0] ? place / places[0] : 1);
-  if (place >= places[high]) return values[high] * place / places[high];
+  if (place >= places[high]) return (values[high] * place) / places[high];
   while (high - low > 1) {
     const middle = (low + high) >> 1;
     if (places[middle] <= place) low = middle;
     else high = middle;
   }
-  return values[low] + (values[high] - values[low]) * (place - places[low]) / (places[high] - places[low]);
+  return values[low] + ((values[high] - values[low]) * (place - places[low])) / (places[high] - places[low]);
 }

@@ -1,10 +1,12 @@
 // The report of a game: graph, mistakes with the better lines, the players' figures, "think first", the quiz.
-import {html, nothing} from "../vendor/lit-html.js";
+
 import {verdictArrows} from "../board/drawing.js";
-import {gameGraph} from "../report/graph.js";
 import {saveAs} from "../record/files.js";
+import {gameGraph} from "../report/graph.js";
 import {Quiz} from "../report/quiz.js";
+import {html, nothing} from "../vendor/lit-html.js";
 import {Tab} from "./tab.js";
+
 /** @import {AnalysisDocument} from "documents" */
 /** @import {NamedLine, Page} from "../page.js" */
 
@@ -43,13 +45,17 @@ export class GameTab extends Tab {
     const {report, game, live} = this.page;
     if (this.quiz) return {arrows: this.quiz.arrows()};
     if (report.isHidden || !live.hasArrows) return {};
-    const ply = game.mainLine().indexOf(game.place), at = ply < 0 ? undefined : report.positionAt(ply);
+    const ply = game.mainLine().indexOf(game.place);
+    const at = ply < 0 ? undefined : report.positionAt(ply);
     const next = report.moves.find(move => move.ply === ply + 1);
     return {arrows: verdictArrows(at?.lines[0]?.pv[0], next?.mistake && next.move)};
   }
 
   render() {
-    const {page, quiz} = this, {t, report, game} = page, {current, job} = report, hasMoves = game.childrenOf(0).length > 0;
+    const {page, quiz} = this;
+    const {t, report, game} = page;
+    const {current, job} = report;
+    const hasMoves = game.childrenOf(0).length > 0;
     if (quiz) return quiz.render(() => this.setQuiz(null));
     return html`
       ${job ? this.progress(job) : this.controls(hasMoves)}
@@ -59,7 +65,8 @@ export class GameTab extends Tab {
 
   /** @param {boolean} hasMoves */
   controls(hasMoves) {
-    const {page} = this, {t, report} = page;
+    const {page} = this;
+    const {t, report} = page;
     return html`<div class="row">
       <button type="button" class="primary" data-action="analyse-game" ?disabled=${!hasMoves} @click=${() => report.start()}>${t(report.current ? "game.again" : "game.start")}</button>
       <label>${t("game.nodes")} <select id="report-nodes" @change=${event => (report.nodes = Number(event.target.value))}>
@@ -92,7 +99,9 @@ export class GameTab extends Tab {
 
   /** What the report says of the move on the board. */
   verdict() {
-    const {page} = this, {t, report, game} = page, move = report.moveAt(game.place);
+    const {page} = this;
+    const {t, report, game} = page;
+    const move = report.moveAt(game.place);
     if (!move) return nothing;
     const marks = [move.missed_mate ? t("game.missedMate") : "", move.allowed_mate ? t("game.allowedMate") : ""].filter(Boolean).join(" ");
     return html`<p class="verdict card"><strong>${move.ply}. ${page.judgedName(move)}</strong> ${page.scoreText(move)} · ☗ ${percent(move.win_rate)}
@@ -102,13 +111,20 @@ export class GameTab extends Tab {
 
   /** @param {AnalysisDocument} document_ */
   players({sides}) {
-    const {page} = this, {t, report, game} = page, [black, white] = game.facts.names;
-    const rows = /** @type {const} */ ([["black", "☗", black || page.side("b")], ["white", "☖", white || page.side("w")]]);
+    const {page} = this;
+    const {t, report, game} = page;
+    const [black, white] = game.facts.names;
+    const rows = /** @type {const} */ ([
+      ["black", "☗", black || page.side("b")],
+      ["white", "☖", white || page.side("w")],
+    ]);
     return html`<table class="players"><caption class="unseen">${t("game.players")}</caption>
       <thead><tr><th scope="col">${t("game.side")}</th><th scope="col" class="number">${t("game.agreement")}</th><th scope="col" class="number">${t("game.averageLoss")}</th>
         <th scope="col" class="number">${t("game.accuracy")}</th></tr></thead>
       ${rows.map(([color, mark, name]) => {
-        const side = sides[color], accuracy = report.accuracy(color), counts = Object.entries(side.mistakes).filter(([, count]) => count > 0);
+        const side = sides[color];
+        const accuracy = report.accuracy(color);
+        const counts = Object.entries(side.mistakes).filter(([, count]) => count > 0);
         return html`<tbody data-color=${color}><tr><th scope="row">${mark} ${name}</th><td class="number">${percent(side.agreement, 0)}</td><td class="number">${percent(side.average_loss, 2)}</td>
           <td class="number">${accuracy === null ? "–" : accuracy.toFixed(1)}</td></tr>
           <tr><td colspan="4" class="counts"><span class="muted">${t("game.counts")}</span> ${counts.length ? nothing : "0"} ${counts.map(([kind, count]) => html`<span class=${`kind ${kind}`}>${t(`mistake.${kind}`)} ${count}</span> `)}</td></tr></tbody>`;
@@ -116,7 +132,9 @@ export class GameTab extends Tab {
   }
 
   mistakes() {
-    const {page} = this, {t, report, game} = page, {mistakes} = report;
+    const {page} = this;
+    const {t, report, game} = page;
+    const {mistakes} = report;
     if (mistakes.length === 0) return html`<p>${t("game.none")}</p>`;
     return html`<h2>${t("game.mistakes")}</h2><ol class="mistakes">${mistakes.map(move => {
       const line = page.reportLine(move.ply - 1);
@@ -138,7 +156,8 @@ export class GameTab extends Tab {
 
   /** @param {AnalysisDocument | null} current */
   documents(current) {
-    const {page} = this, {t} = page;
+    const {page} = this;
+    const {t} = page;
     const save = () => saveAs("analysis.json", new Blob([`${JSON.stringify(current)}\n`], {type: "application/json"}));
     return html`<div class="row">
       <label class="button"><input type="file" class="unseen" id="open-document" accept=".json,.html" @change=${event => page.files.openChosen(event.target)}>${t("game.document")}</label>

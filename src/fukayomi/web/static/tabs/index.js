@@ -5,6 +5,7 @@ import {GameTab} from "./game.js";
 import {PlayTab} from "./play.js";
 import {Tab} from "./tab.js";
 import {WorthTab} from "./worth.js";
+
 /** @import {Page} from "../page.js" */
 
 /** A tab of the whole width, whose modules come when it is first shown: the page is drawn without waiting for them. */
@@ -39,7 +40,10 @@ class LaterTab extends Tab {
 
 /** The tabs of a page. @param {Page} page @returns {Tab[]} */
 export const makeTabs = page => [
-  new AnalyseTab(page), new GameTab(page), new PlayTab(page), new WorthTab(page),
+  new AnalyseTab(page),
+  new GameTab(page),
+  new PlayTab(page),
+  new WorthTab(page),
   new LaterTab(page, "training", async () => (await import("./training.js")).TrainingTab),
   new LaterTab(page, "matches", async () => (await import("./matches.js")).MatchesTab),
 ];

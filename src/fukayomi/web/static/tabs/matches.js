@@ -1,9 +1,11 @@
 // Matches and leagues, live; every game opens on the board.
-import {html, nothing} from "../vendor/lit-html.js";
+
 import {Follower} from "../runs/follow.js";
 import {GameList} from "../runs/games.js";
 import {crossTable, endings, forfeitTable, leagueTable, matchState, pairTable, sprtView, strategies, timesTable} from "../runs/match.js";
+import {html, nothing} from "../vendor/lit-html.js";
 import {Tab} from "./tab.js";
+
 /** @import {DamagedDocument, MatchDocument} from "documents" */
 /** @import {Page} from "../page.js" */
 
@@ -51,11 +53,14 @@ export class MatchesTab extends Tab {
   }
 
   render() {
-    const {t, runs} = this.page, matches = runs.shown(KINDS);
+    const {t, runs} = this.page;
+    const matches = runs.shown(KINDS);
     if (matches === null) return html`<p class="muted">${t("runs.loading")}</p>`;
     if (!matches.length) return html`<p class="card">${t("match.none")} <code>fukayomi web matches/</code></p>`;
-    return html`<div class="runs"><div><section class="card"><h2>${t("match.list")}</h2><ul class="run-list">${matches.map(({id, kind, name}) => html`<li>
-        <button type="button" data-match=${name} aria-current=${this.chosen === id ? "true" : "false"} @click=${() => this.choose(id)}><span>${name}</span>${kind === "league" ? html` <small>${t("match.together")}</small>` : nothing}</button></li>`)}</ul></section></div>
+    return html`<div class="runs"><div><section class="card"><h2>${t("match.list")}</h2><ul class="run-list">${matches.map(
+      ({id, kind, name}) => html`<li>
+        <button type="button" data-match=${name} aria-current=${this.chosen === id ? "true" : "false"} @click=${() => this.choose(id)}><span>${name}</span>${kind === "league" ? html` <small>${t("match.together")}</small>` : nothing}</button></li>`,
+    )}</ul></section></div>
       <div>${this.view()}</div></div>`;
   }
 

@@ -1,10 +1,12 @@
 // Play against the engine.
-import {html, nothing} from "../vendor/lit-html.js";
+
 import {api} from "../api.js";
 import {verdictArrows} from "../board/drawing.js";
 import {PlayedGame} from "../play/game.js";
 import {remember, setting} from "../settings.js";
+import {html, nothing} from "../vendor/lit-html.js";
 import {Tab} from "./tab.js";
+
 /** @import {Measured, PlayHint, PlayMessage, PlayQuestion} from "documents" */
 /** @import {Drawing} from "../board/drawing.js" */
 /** @import {Page} from "../page.js" */
@@ -14,7 +16,7 @@ const TIMES_MS = [100, 1000, 3000, 10_000, 30_000];
 const TEMPERATURES = [0, 0.5, 1, 1.5];
 const DECLARATIONS = /** @type {const} */ (["27", "27H", "24", "24H", "try", "none"]);
 /** Clocks of the reader: main time, byoyomi and increment in seconds. @type {Record<string, [number, number, number]>} */
-const CLOCKS = {none: [0, 0, 0], "600": [600, 0, 0], "600b30": [600, 30, 0], "900b60": [900, 60, 0], b30: [0, 30, 0], "300i5": [300, 0, 5]};
+const CLOCKS = {none: [0, 0, 0], 600: [600, 0, 0], "600b30": [600, 30, 0], "900b60": [900, 60, 0], b30: [0, 30, 0], "300i5": [300, 0, 5]};
 const ON_BOARD = "board";
 /** The network of the measurements, as the server calls it alone and beside others. */
 const MEASURED_NETWORKS = ["embedded network", "embedded network 5x64"];
@@ -80,20 +82,26 @@ export class PlayTab extends Tab {
 
   /** @param {PlayMessage} state */
   board(state) {
-    const {page, game} = this, {t} = page, {hint, running} = game;
+    const {page, game} = this;
+    const {t} = page;
+    const {hint, running} = game;
     const takeBack = html`<button type="button" data-action="take-back" ?disabled=${!state.can_take_back || game.isBusy} @click=${() => game.act("take-back")}>${t("play.takeBack")}</button>`;
     return html`<section class="play-game" data-phase=${state.phase}>
       <h2 class="play-turn" role="status">${this.situation(state)}</h2>
       ${game.hasClock ? this.clocks() : nothing}
-      ${running ? html`<div class="row">
+      ${
+        running
+          ? html`<div class="row">
         <button type="button" data-action="hint" ?disabled=${state.phase !== "reader" || game.isBusy} @click=${() => game.askHint()}>${t("play.hint")}</button>
         ${takeBack}
         ${state.can_declare ? html`<button type="button" class="primary" data-action="declare" @click=${() => game.act("declare")}>${t("play.declare")}</button>` : nothing}
         <button type="button" data-action="resign" @click=${() => this.resign()}>${t(this.isSure ? "play.resignSure" : "play.resign")}</button>
-      </div>` : html`<div class="row">
+      </div>`
+          : html`<div class="row">
         ${takeBack}
         <button type="button" data-action="report" @click=${() => page.openTab("game")}>${t("play.report")}</button>
-      </div>`}
+      </div>`
+      }
       ${hint ? html`<p class="card play-hint" data-hint=${hint.usi}>${t("play.hintIs", {move: this.hintName(hint), rate: (100 * hint.win_rate).toFixed(0)})}</p>` : nothing}
       ${running && !game.isAtEnd ? html`<button type="button" data-action="to-game" @click=${() => game.goToEnd()}>${t("play.toGame")}</button>` : nothing}
       <p class="muted small">${t("play.opponent", {name: state.names[state.color === "black" ? 1 : 0]})}</p>
@@ -104,10 +112,11 @@ export class PlayTab extends Tab {
     const {isSure, page} = this;
     this.isSure = !isSure;
     if (isSure) this.game.act("resign");
-    else setTimeout(() => {
-      this.isSure = false;
-      page.update();
-    }, 4000);
+    else
+      setTimeout(() => {
+        this.isSure = false;
+        page.update();
+      }, 4000);
     page.update();
   }
 
@@ -118,7 +127,8 @@ export class PlayTab extends Tab {
 
   /** @param {PlayMessage} state */
   situation(state) {
-    const {page} = this, {t} = page;
+    const {page} = this;
+    const {t} = page;
     if (state.error) return t("play.failed", {text: state.error});
     if (state.phase === "reader") return t("play.yourTurn");
     if (state.phase === "engine") return t("play.thinking");
@@ -129,7 +139,8 @@ export class PlayTab extends Tab {
   }
 
   clocks() {
-    const {game} = this, sides = /** @type {const} */ (["black", "white"]);
+    const {game} = this;
+    const sides = /** @type {const} */ (["black", "white"]);
     return html`<dl class="clocks">${sides.map(color => {
       const clock = game.clock(color);
       return html`<div class=${game.running?.turn === color ? "ticking" : ""} data-clock=${color}>
@@ -139,14 +150,19 @@ export class PlayTab extends Tab {
 
   /** @param {{main_ms: number, byoyomi_ms: number | null}} clock */
   clockText({main_ms, byoyomi_ms}) {
-    const seconds = Math.ceil(main_ms / 1000), text = `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
+    const seconds = Math.ceil(main_ms / 1000);
+    const text = `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
     return byoyomi_ms === null ? text : this.page.t("play.byoyomi", {main: text, seconds: Math.ceil(byoyomi_ms / 1000)});
   }
 
   // -------------------------------------------------------------------------------------- before a game
 
   beginning() {
-    const {page, game} = this, {t, language} = page, is = chosen(), {handicaps} = page.state, strength = strengthOf(is);
+    const {page, game} = this;
+    const {t, language} = page;
+    const is = chosen();
+    const {handicaps} = page.state;
+    const strength = strengthOf(is);
     /** @type {[string, string][]} */
     const starts = handicaps.map(each => [each.sfen, language === "ja" ? each.name : each.english]);
     return html`<form class="play-options column" @submit=${event => {
@@ -154,14 +170,57 @@ export class PlayTab extends Tab {
       game.begin(this.question());
     }}>
       <h2>${t("play.title")}</h2>
-      ${this.choice("play.color", t("play.side"), ["black", "white", "random"].map(each => [each, t(`play.side.${each}`)]), is.color)}
+      ${this.choice(
+        "play.color",
+        t("play.side"),
+        ["black", "white", "random"].map(each => [each, t(`play.side.${each}`)]),
+        is.color,
+      )}
       ${this.choice("play.start", t("play.start"), [...starts, [ON_BOARD, t("play.onBoard")]], is.start || starts[0][0])}
-      ${this.choice("play.strength", t("play.strength"), ["nodes", "time", ...(is.clock === "none" ? [] : ["clock"])].map(each => [each, t(`play.strength.${each}`)]), strength)}
-      ${strength === "nodes" ? this.choice("play.nodes", t("play.nodes"), NODES.map(each => [each, each.toLocaleString("en")]), is.nodes) : nothing}
-      ${strength === "time" ? this.choice("play.timeMs", t("play.time"), TIMES_MS.map(each => [each, t("play.seconds", {n: each / 1000})]), is.timeMs) : nothing}
-      ${this.choice("play.temperature", t("play.temperature"), TEMPERATURES.map(each => [each, each === 0 ? t("play.bestMove") : String(each)]), is.temperature)}
-      ${this.choice("play.clock", t("play.clock"), Object.keys(CLOCKS).map(each => [each, this.clockName(each)]), is.clock)}
-      ${this.choice("play.declaration", t("play.declaration"), DECLARATIONS.map(each => [each, t(`play.declaration.${each}`)]), is.declaration)}
+      ${this.choice(
+        "play.strength",
+        t("play.strength"),
+        ["nodes", "time", ...(is.clock === "none" ? [] : ["clock"])].map(each => [each, t(`play.strength.${each}`)]),
+        strength,
+      )}
+      ${
+        strength === "nodes"
+          ? this.choice(
+              "play.nodes",
+              t("play.nodes"),
+              NODES.map(each => [each, each.toLocaleString("en")]),
+              is.nodes,
+            )
+          : nothing
+      }
+      ${
+        strength === "time"
+          ? this.choice(
+              "play.timeMs",
+              t("play.time"),
+              TIMES_MS.map(each => [each, t("play.seconds", {n: each / 1000})]),
+              is.timeMs,
+            )
+          : nothing
+      }
+      ${this.choice(
+        "play.temperature",
+        t("play.temperature"),
+        TEMPERATURES.map(each => [each, each === 0 ? t("play.bestMove") : String(each)]),
+        is.temperature,
+      )}
+      ${this.choice(
+        "play.clock",
+        t("play.clock"),
+        Object.keys(CLOCKS).map(each => [each, this.clockName(each)]),
+        is.clock,
+      )}
+      ${this.choice(
+        "play.declaration",
+        t("play.declaration"),
+        DECLARATIONS.map(each => [each, t(`play.declaration.${each}`)]),
+        is.declaration,
+      )}
       <div class="row"><button type="submit" class="primary" data-action="begin" ?disabled=${game.isBusy}>${t("play.begin")}</button></div>
       ${this.rating(is)}
     </form>`;
@@ -169,9 +228,14 @@ export class PlayTab extends Tab {
 
   /** @param {string} name */
   clockName(name) {
-    const {t} = this.page, [main, byoyomi, increment] = CLOCKS[name];
+    const {t} = this.page;
+    const [main, byoyomi, increment] = CLOCKS[name];
     if (name === "none") return t("play.noClock");
-    const parts = [main ? t("play.minutes", {n: main / 60}) : "", byoyomi ? t("play.byoyomiOf", {n: byoyomi}) : "", increment ? t("play.incrementOf", {n: increment}) : ""];
+    const parts = [
+      main ? t("play.minutes", {n: main / 60}) : "",
+      byoyomi ? t("play.byoyomiOf", {n: byoyomi}) : "",
+      increment ? t("play.incrementOf", {n: increment}) : "",
+    ];
     return parts.filter(Boolean).join(" + ");
   }
 
@@ -185,7 +249,9 @@ export class PlayTab extends Tab {
 
   /** What the server is asked to begin. @returns {PlayQuestion} */
   question() {
-    const is = chosen(), strength = strengthOf(is), {game} = this.page;
+    const is = chosen();
+    const strength = strengthOf(is);
+    const {game} = this.page;
     const [main, byoyomi, increment] = CLOCKS[is.clock] ?? CLOCKS.none;
     const color = is.color === "random" ? (Math.random() < 0.5 ? "black" : "white") : is.color === "white" ? "white" : "black";
     const start = is.start === ON_BOARD ? {sfen: game.start, moves: game.moves()} : is.start ? {sfen: is.start} : {};
@@ -204,15 +270,29 @@ export class PlayTab extends Tab {
 
   /** What is measured of this strength, and what is not. @param {ReturnType<typeof chosen>} is */
   rating(is) {
-    const {t, state: {network}} = this.page, strength = strengthOf(is), all = this.measured ?? [];
+    const {
+      t,
+      state: {network},
+    } = this.page;
+    const strength = strengthOf(is);
+    const all = this.measured ?? [];
     const near = strength === "time" ? nearest(all, is.timeMs) : strength === "clock" ? all : [];
     const isOther = network.state === "ready" && !MEASURED_NETWORKS.includes(network.name);
     return html`<section class="card play-rating" aria-label=${t("play.rating")}>
       <h3>${t("play.rating")}</h3>
-      ${near.map(each => html`<p data-measured=${each.time_ms}>${t("play.measured", {
-        seconds: each.time_ms / 1000, cores: each.cores, opponent: each.opponent, theirs: each.opponent_ms / 1000,
-        won: each.won, lost: each.lost, drawn: each.drawn, score: each.score,
-      })}</p>`)}
+      ${near.map(
+        each =>
+          html`<p data-measured=${each.time_ms}>${t("play.measured", {
+            seconds: each.time_ms / 1000,
+            cores: each.cores,
+            opponent: each.opponent,
+            theirs: each.opponent_ms / 1000,
+            won: each.won,
+            lost: each.lost,
+            drawn: each.drawn,
+            score: each.score,
+          })}</p>`,
+      )}
       ${near.length && isOther ? html`<p data-other-network>${t("play.rating.otherNetwork", {name: network.name})}</p>` : nothing}
       ${strength === "nodes" ? html`<p>${t(is.nodes === 1 ? "play.rating.intuition" : "play.rating.nodes")}</p>` : nothing}
       ${strength !== "nodes" && !near.some(each => each.time_ms === is.timeMs) ? html`<p>${t("play.rating.otherTime")}</p>` : nothing}

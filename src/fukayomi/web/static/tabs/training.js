@@ -1,11 +1,13 @@
 // Training: training runs overlaid, learning runs, folders of self-play.
-import {html, nothing} from "../vendor/lit-html.js";
+
 import {ChartSet, colorClass} from "../runs/chart.js";
 import {Follower} from "../runs/follow.js";
 import {GameList} from "../runs/games.js";
 import {learningView, selfplayView} from "../runs/learning.js";
 import {TrainingRuns} from "../runs/training.js";
+import {html, nothing} from "../vendor/lit-html.js";
 import {Tab} from "./tab.js";
+
 /** @import {DamagedDocument, LearningDocument, ListedRun, SelfplayDocument} from "documents" */
 /** @import {Page} from "../page.js" */
 
@@ -47,7 +49,8 @@ export class TrainingTab extends Tab {
 
   /** Show the first run at once; forget what is there no longer. */
   listed() {
-    const runs = this.page.runs.shown(KINDS) ?? [], ids = new Set(runs.map(run => run.id));
+    const runs = this.page.runs.shown(KINDS) ?? [];
+    const ids = new Set(runs.map(run => run.id));
     this.curves.keep(ids);
     if (this.single && !ids.has(this.single)) this.show(null);
     if (!this.hasChosen && runs.length) {
@@ -82,7 +85,8 @@ export class TrainingTab extends Tab {
   }
 
   render() {
-    const {t, runs} = this.page, listed = runs.shown(KINDS);
+    const {t, runs} = this.page;
+    const listed = runs.shown(KINDS);
     if (listed === null) return html`<p class="muted">${t("runs.loading")}</p>`;
     if (!listed.length) return html`<p class="card">${t("runs.none")} <code>fukayomi web runs/</code></p>`;
     return html`<div class="runs"><div><section class="card"><h2>${t("runs.list")}</h2><ul class="run-list">${listed.map(run => this.item(run))}</ul></section></div>
@@ -91,7 +95,8 @@ export class TrainingTab extends Tab {
 
   /** @param {ListedRun} run */
   item({id, kind, name}) {
-    const {single, curves} = this, {t} = this.page;
+    const {single, curves} = this;
+    const {t} = this.page;
     if (kind !== "training") {
       return html`<li><button type="button" data-run=${name} aria-current=${single === id ? "true" : "false"} @click=${() => this.show(id)}><span>${name}</span> <small>${t(`runs.kind.${kind}`)}</small></button></li>`;
     }

@@ -6,6 +6,7 @@ const LISHOGI = {ArrowLeft: "back", ArrowRight: "forward", ArrowUp: "first", Arr
 /** @type {Record<string, string>} */
 const SHOGIHOME = {ArrowUp: "back", ArrowDown: "forward", ArrowLeft: "first", ArrowRight: "last"};
 /** @type {Record<string, string>} */
+// biome-ignore format: a table
 const OTHERS = {
   k: "back", j: "forward", Home: "first", End: "last", n: "nextMistake", f: "flip", l: "engine", " ": "best",
   a: "arrows", z: "hide", Escape: "stop", "?": "help",
@@ -17,7 +18,8 @@ export function actionOf(event) {
   const target = /** @type {Element} */ (event.target);
   const isLeft = target.closest?.("dialog:not([open])"); // a dialog that has just closed keeps the focus for a moment
   if (!isLeft && target.closest?.("input, textarea, select, dialog[open], [contenteditable]")) return undefined;
-  if (event.shiftKey && (event.key === "ArrowLeft" || event.key === "ArrowRight")) return event.key === "ArrowLeft" ? "previousVariation" : "nextVariation";
+  if (event.shiftKey && (event.key === "ArrowLeft" || event.key === "ArrowRight"))
+    return event.key === "ArrowLeft" ? "previousVariation" : "nextVariation";
   if (event.key === " " && target.closest("button, a, summary")) return undefined;
   const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
   if (key === "n" && event.shiftKey) return "previousMistake";

@@ -1,5 +1,5 @@
 // The reader's language, and texts with values in them.
-import {setting, remember} from "./settings.js";
+import {remember, setting} from "./settings.js";
 
 /** @typedef {"ja" | "en"} Language */
 

@@ -18,7 +18,8 @@ const RANKS = "abcdefghi";
 
 /** Whether a first position is that of a handicap game: White moves first and lacks pieces, Black has all. @param {string} sfen */
 export function isHandicap(sfen) {
-  const [rows, turn] = sfen.split(" "), own = START.split(" ")[0].split("/").slice(6).join("/");
+  const [rows, turn] = sfen.split(" ");
+  const own = START.split(" ")[0].split("/").slice(6).join("/");
   return turn === "w" && rows.endsWith(`/${own}`) && rows !== START.split(" ")[0];
 }
 
@@ -73,7 +74,8 @@ export function isSfen(text) {
 export function sfenOf({squares, hands, turn, ply}) {
   const rows = [];
   for (let row = 0; row < 9; row++) {
-    let text = "", empty = 0;
+    let text = "";
+    let empty = 0;
     for (let column = 0; column < 9; column++) {
       const piece = squares.get(squareAt(column, row));
       if (!piece) {
@@ -104,14 +106,16 @@ export const isMove = usi => typeof usi === "string" && /^([1-9][a-i]|[A-Z]\*)[1
 
 /** The position after a move, which the server has found legal. @param {Position} before @param {string} usi */
 export function played(before, usi) {
-  const position = copyOf(before), {squares, hands, turn} = position;
+  const position = copyOf(before);
+  const {squares, hands, turn} = position;
   if (isMove(usi)) {
     const to = usi.slice(2, 4);
     if (usi[1] === "*") {
       hands[turn][usi[0]] -= 1;
       squares.set(to, turn === "b" ? usi[0] : usi[0].toLowerCase());
     } else {
-      const from = usi.slice(0, 2), taken = squares.get(to)?.replace("+", "").toUpperCase();
+      const from = usi.slice(0, 2);
+      const taken = squares.get(to)?.replace("+", "").toUpperCase();
       if (taken) hands[turn][taken] = (hands[turn][taken] ?? 0) + 1;
       squares.set(to, (usi[4] ?? "") + (squares.get(from) ?? ""));
       squares.delete(from);
@@ -123,6 +127,7 @@ export function played(before, usi) {
 }
 
 /** @type {Record<"ja" | "en", Record<string, string>>} */
+// biome-ignore format: a table
 const NAMES = {
   ja: {
     P: "歩", L: "香", N: "桂", S: "銀", G: "金", B: "角", R: "飛", K: "玉",
@@ -145,7 +150,8 @@ export function squareName(square, language) {
 
 /** The position in words, for screen readers. @param {Position} position @param {"ja" | "en"} language @param {string[]} [names]  Of the sides, in Japanese. */
 export function inWords({squares, hands, turn}, language, names = ["先手", "後手"]) {
-  const isJapanese = language === "ja", comma = isJapanese ? "、" : ", ";
+  const isJapanese = language === "ja";
+  const comma = isJapanese ? "、" : ", ";
   /** @param {Side} side */
   const of = side => (isJapanese ? names[side === "b" ? 0 : 1] : side === "b" ? "Black" : "White");
   const parts = [isJapanese ? `${of(turn)}の手番` : `${of(turn)} to move`];
@@ -157,7 +163,9 @@ export function inWords({squares, hands, turn}, language, names = ["先手", "�
     const names = own.map(([square, piece]) =>
       isJapanese ? squareName(square, language) + pieceName(piece, language) : `${pieceName(piece, language)} ${square}`,
     );
-    const held = IN_HAND.filter(kind => hands[side][kind] > 0).map(kind => `${pieceName(kind, language)}${isJapanese ? "" : " "}${hands[side][kind]}`);
+    const held = IN_HAND.filter(kind => hands[side][kind] > 0).map(
+      kind => `${pieceName(kind, language)}${isJapanese ? "" : " "}${hands[side][kind]}`,
+    );
     const hand = held.length ? held.join(comma) : isJapanese ? "なし" : "nothing";
     parts.push(isJapanese ? `${of(side)}：${names.join(comma)}。持駒：${hand}` : `${of(side)}: ${names.join(comma)}. In hand: ${hand}`);
   }
@@ -174,10 +182,14 @@ export function western({squares, turn}, usi) {
   if (!isMove(usi)) return usi;
   const to = usi.slice(2, 4);
   if (usi[1] === "*") return `${usi[0]}*${to}`;
-  const from = usi.slice(0, 2), piece = squares.get(from) ?? "";
+  const from = usi.slice(0, 2);
+  const piece = squares.get(from) ?? "";
   const isOnlyOne = [...squares.values()].filter(each => each === piece).length === 1 || piece.toUpperCase() === "P";
   const [own, other] = turn === "b" ? ["[A-Z]", "[a-z]"] : ["[a-z]", "[A-Z]"];
-  const canPromote = RegExp(`^${own}$`).test(piece) && !"KG".includes(piece.toUpperCase()) && [from, to].some(square => (turn === "b" ? "abc" : "ghi").includes(square[1]));
+  const canPromote =
+    RegExp(`^${own}$`).test(piece) &&
+    !"KG".includes(piece.toUpperCase()) &&
+    [from, to].some(square => (turn === "b" ? "abc" : "ghi").includes(square[1]));
   const end = usi.endsWith("+") ? "+" : canPromote ? "=" : "";
   return `${piece.toUpperCase()}${isOnlyOne ? "" : from}${RegExp(other).test(squares.get(to) ?? "") ? "x" : "-"}${to}${end}`;
 }
@@ -197,16 +209,22 @@ export function westernLine(position, moves) {
  * @returns {string[]} The legal moves that it can mean; empty if there is none.
  */
 export function typedMoves(text, position, legal, last) {
-  const typed = text.normalize("NFKC").trim().replace(/^[☗☖▲△]/, "").replace(/\s/g, "");
+  const typed = text
+    .normalize("NFKC")
+    .trim()
+    .replace(/^[☗☖▲△]/, "")
+    .replace(/\s/g, "");
   if (legal.includes(typed)) return [typed];
-  const match = /^(同|[1-9][一二三四五六七八九1-9])(成香|成桂|成銀|[歩香桂銀金角飛玉王と馬龍竜])(左|右|直|上|引|寄|行|入)*(打|成|不成)?$/.exec(typed);
+  const match =
+    /^(同|[1-9][一二三四五六七八九1-9])(成香|成桂|成銀|[歩香桂銀金角飛玉王と馬龍竜])(左|右|直|上|引|寄|行|入)*(打|成|不成)?$/.exec(typed);
   if (!match) return [];
   const [, place, name, , end] = match;
   const rank = place[1] && (KANJI.includes(place[1]) ? KANJI.indexOf(place[1]) : Number(place[1]) - 1);
   const to = place === "同" ? last : place[0] + RANKS[/** @type {number} */ (rank)];
   const kind = Object.entries(NAMES.ja).find(([, each]) => each === name.replace("王", "玉").replace("竜", "龍"))?.[0];
   const found = legal.filter(usi => usi.slice(2, 4) === to && movedKind(usi, position) === kind);
-  const drops = found.filter(usi => usi[1] === "*"), moves = found.filter(usi => usi[1] !== "*");
+  const drops = found.filter(usi => usi[1] === "*");
+  const moves = found.filter(usi => usi[1] !== "*");
   if (end === "打" || moves.length === 0) return end && end !== "打" ? [] : drops;
   return moves.filter(usi => (end === "成") === usi.endsWith("+"));
 }
@@ -215,4 +233,3 @@ export function typedMoves(text, position, legal, last) {
 function movedKind(usi, {squares}) {
   return usi[1] === "*" ? usi[0] : squares.get(usi.slice(0, 2))?.toUpperCase();
 }
-

@@ -1,17 +1,26 @@
 // A position as SVG, in the geometry of fukayomi.shogi.svg. Pieces are paths; nothing needs a Japanese font.
-import {html, nothing, svg} from "../vendor/lit-html.js";
+
 import {IN_HAND, isMove, placeOf, sideOf, squareAt} from "../position.js";
+import {html, nothing, svg} from "../vendor/lit-html.js";
+
 /** @import {Position, Side} from "../position.js" */
 
-const CELL_W = 35, CELL_H = 37;
-const LEFT = 2, TOP = 18, RIGHT = 18, BOTTOM = 2;
-export const WIDTH = LEFT + 9 * CELL_W + RIGHT, HEIGHT = TOP + 9 * CELL_H + BOTTOM;
+const CELL_W = 35;
+const CELL_H = 37;
+const LEFT = 2;
+const TOP = 18;
+const RIGHT = 18;
+const BOTTOM = 2;
+const HEIGHT = TOP + 9 * CELL_H + BOTTOM;
+export const WIDTH = LEFT + 9 * CELL_W + RIGHT;
 /** @type {Record<string, string>} */
+// biome-ignore format: a table
 const FACES = {
   P: "pawn", L: "lance", N: "knight", S: "silver", G: "gold", B: "bishop", R: "rook", K: "king",
   "+P": "pro-pawn", "+L": "pro-lance", "+N": "pro-knight", "+S": "pro-silver", "+B": "horse", "+R": "dragon",
 };
 // Numerals as strokes in a box of 10 by 10, as in shogi/glyphs.py, so that a board needs no font.
+// biome-ignore format: a table
 const DIGITS = [
   "M3.5,2.6L5.6,1V9.5", "M2.5,3.2C2.5,.2 7.5,.2 7.5,3.1C7.5,5 4,6.6 2.5,9.4H7.6",
   "M2.5,2.2C3.4,.4 7.2,.5 7.2,2.9C7.2,4.6 5.6,5 4.3,5C6,5 7.6,5.6 7.6,7.2C7.6,9.9 3.5,10.1 2.3,8", "M6.3,9.5V.9L2,6.8H8.2",
@@ -19,6 +28,7 @@ const DIGITS = [
   "M2.4,1H7.6C5.8,3.5 4.6,6.2 4.3,9.5", "M5,4.8C2.5,4.8 2.5,.9 5,.9S7.5,4.8 5,4.8C1.8,4.8 1.8,9.5 5,9.5S8.2,4.8 5,4.8",
   "M3.1,9.2C6,9.2 7.5,6.4 7.5,3.6C7.5,0 2.5,0 2.5,3.6C2.5,6.7 6.6,6.5 7.4,4",
 ];
+// biome-ignore format: a table
 const KANJI = [
   "M1,5H9", "M2,2.5H8M1,8H9", "M2,1.5H8M2.5,5H7.5M1,8.7H9", "M1.2,1.8H8.8V8.8H1.2ZM4,1.8C4,4 3.6,5.2 2.4,6.2M6,1.8V4.8C6,5.9 6.6,6.1 8,6.1",
   "M1.5,1.5H8.5M4.6,1.5L3.4,8.8M2,4.8H7.4L7,8.8M.8,8.8H9.2", "M5,.8V2.8M1,3.4H9M3.8,5.2L1.6,9.2M6.2,5.2L8.4,9.2",
@@ -74,7 +84,8 @@ function center(square, flip) {
 
 /** The square at a point of the drawing. @param {number} x @param {number} y @param {boolean} flip */
 export function squareUnder(x, y, flip) {
-  const column = Math.floor((x - LEFT) / CELL_W), row = Math.floor((y - TOP) / CELL_H);
+  const column = Math.floor((x - LEFT) / CELL_W);
+  const row = Math.floor((y - TOP) / CELL_H);
   if (column < 0 || column > 8 || row < 0 || row > 8) return null;
   return flip ? squareAt(8 - column, 8 - row) : squareAt(column, row);
 }
@@ -105,7 +116,8 @@ function numbers(flip) {
   return [1, 2, 3, 4, 5, 6, 7, 8, 9].map(number => {
     const [x, y] = center(squareAt(9 - number, number - 1), flip);
     /** @param {string} css @param {string[]} strokes @param {number} left @param {number} top */
-    const stroke = (css, strokes, left, top) => svg`<path class=${css} d=${strokes[number - 1]} data-number=${number} transform=${`translate(${left},${top}) scale(.9)`} />`;
+    const stroke = (css, strokes, left, top) =>
+      svg`<path class=${css} d=${strokes[number - 1]} data-number=${number} transform=${`translate(${left},${top}) scale(.9)`} />`;
     return [stroke("file", DIGITS, x - 4.5, TOP - 13), stroke("rank", KANJI, LEFT + 9 * CELL_W + 4.5, y - 4.5)];
   });
 }
@@ -118,10 +130,15 @@ function arrowShape({usi, label, css = "", width = 1}, position, flip) {
     const piece = position.turn === "b" ? usi[0] : usi[0].toLowerCase();
     return svg`<g class=${`arrow ${css}`} data-usi=${usi}><circle cx=${x} cy=${y} r="17" />${koma(piece, x, y, flip, 0.72)}${head(label, x, y + 10)}</g>`;
   }
-  const [x0, y0] = center(usi.slice(0, 2), flip), length = Math.hypot(x - x0, y - y0);
-  const angle = (Math.atan2(y - y0, x - x0) * 180) / Math.PI, half = 2.6 * width, wing = 5 + 3.2 * width, neck = length - 15;
+  const [x0, y0] = center(usi.slice(0, 2), flip);
+  const length = Math.hypot(x - x0, y - y0);
+  const angle = (Math.atan2(y - y0, x - x0) * 180) / Math.PI;
+  const half = 2.6 * width;
+  const wing = 5 + 3.2 * width;
+  const neck = length - 15;
   const d = `M3,${-half}H${neck}V${-wing}L${length - 1},0L${neck},${wing}V${half}H3Z`;
-  const back = Math.min(20, 0.5 * length), at = [x - (back * (x - x0)) / length, y - (back * (y - y0)) / length];
+  const back = Math.min(20, 0.5 * length);
+  const at = [x - (back * (x - x0)) / length, y - (back * (y - y0)) / length];
   return svg`<g class=${`arrow ${css}`} data-usi=${usi}><path d=${d} transform=${`translate(${x0},${y0}) rotate(${angle})`} />${head(label, at[0], at[1])}</g>`;
 }
 
@@ -170,7 +187,8 @@ export function pieceSvg(piece, turned = false) {
 }
 
 /** Pieces in hand, with their counts. @param {Record<string, number>} hand @param {boolean} [turned] */
-export const handSvg = (hand, turned) => IN_HAND.filter(kind => hand[kind] > 0).map(kind => html`${pieceSvg(kind, turned)}<b>${hand[kind] > 1 ? hand[kind] : ""}</b>`);
+export const handSvg = (hand, turned) =>
+  IN_HAND.filter(kind => hand[kind] > 0).map(kind => html`${pieceSvg(kind, turned)}<b>${hand[kind] > 1 ? hand[kind] : ""}</b>`);
 
 /** The arrows of a judged position. @param {string | undefined} best @param {string | null | undefined} [mistake]  The move of the game, if it is one. @returns {Arrow[]} */
 export function verdictArrows(best, mistake) {
