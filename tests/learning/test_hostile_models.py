@@ -84,7 +84,9 @@ def test_a_network_that_is_not_finite_is_refused(parameter: str, test_file: Path
 def checkpoint(**changes: Any) -> dict[str, Any]:
     """The content of a checkpoint with changes."""
     model = PolicyValueNetwork(TINY).state_dict()
-    state = {"step": 1, "network": TINY.as_dict(), "settings": {}, "model": model, "optimizer": {}}
+    state = {"step": 1, "network": TINY.as_dict(), "settings": {}, "model": model, "optimizer": {}} | {
+        "scaler": {}, "averaged": {}, "averages": 0, "guard": {}
+    }  # fmt: skip
     return {"format": FORMAT, **state, "rng": torch.get_rng_state(), **changes}
 
 

@@ -107,8 +107,8 @@ def sidecar_of(layer_file: Path) -> Path:
 def layers_of(original: Path) -> list[str]:
     """The names of the layers of a file, in order."""
     stem = original.name.removesuffix(SUFFIX)
-    found = [match for path in original.parent.iterdir() if (match := _LAYER.fullmatch(path.name))]
-    return sorted(m["id"] for m in found if m["stem"] == stem and sidecar_of(original.with_name(m.string)).is_file())
+    names = [match for path in original.parent.iterdir() if (match := _LAYER.fullmatch(path.name))]
+    return sorted(m["id"] for m in names if m["stem"] == stem and sidecar_of(original.with_name(m.string)).is_file())
 
 
 def find_layer(original: Path | str, layer: str) -> Path | None:

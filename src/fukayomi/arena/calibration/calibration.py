@@ -182,19 +182,19 @@ def calibrate(
     """
     if (folder / DATABASE).exists():
         raise CalibrationError(f"{folder} holds a match; a calibration needs a folder of its own")
-    found = Calibration(settings, folder)
+    calibration = Calibration(settings, folder)
     openings_used, began_s = settings.match.opening_start, time.monotonic()
-    while not found.is_cut_off:
-        number, odds = len(found.levels) + 1, found.odds()
-        batch = _stored_batch(settings, folder, number) or found.next_batch(odds)
+    while not calibration.is_cut_off:
+        number, odds = len(calibration.levels) + 1, calibration.odds()
+        batch = _stored_batch(settings, folder, number) or calibration.next_batch(odds)
         if batch is None:
             break
         match = settings.at(batch.clock, games=batch.games, opening_start=openings_used)
         openings_used += batch.games // 2
-        batch_listener = _BatchListener(listener, found, batch, _announcement(found, batch, odds), began_s)
+        batch_listener = _BatchListener(listener, calibration, batch, _announcement(calibration, batch, odds), began_s)
         result = run_match(match, batch_folder(folder, number), listener=batch_listener, start_workers=start_workers)
-        found.add(batch, result)
-    return found
+        calibration.add(batch, result)
+    return calibration
 
 
 def batch_folder(folder: Path, number: int) -> Path:
@@ -217,11 +217,11 @@ def _stored_batch(settings: CalibrationSettings, folder: Path, number: int) -> B
     return Batch(number, clock, stored.games)
 
 
-def _announcement(found: Calibration, batch: Batch, odds: Odds) -> str:
-    settings = found.settings
+def _announcement(calibration: Calibration, batch: Batch, odds: Odds) -> str:
+    settings = calibration.settings
     words = f"batch {batch.number}: {counted(batch.games, 'game')} with {settings.vary} at {batch.clock.text()}"
-    if found.levels:
-        games = f"{found.played:,} of {counted(settings.match.games, 'game')}"
+    if calibration.levels:
+        games = f"{calibration.played:,} of {counted(settings.match.games, 'game')}"
         words += f"; 50 % {interval_text(settings.clocks, odds)} after {games}"
     return words
 
@@ -244,12 +244,14 @@ def clock_at(clocks: ClockRange, amount: float) -> TimeControl:
 class _BatchListener(Forwarder, MatchListener):
     """Passes on the events of a batch, and announces it unless it was complete."""
 
-    def __init__(self, listener: Listener, found: Calibration, batch: Batch, announcement: str, began_s: float) -> None:
+    def __init__(
+        self, listener: Listener, calibration: Calibration, batch: Batch, announcement: str, began_s: float
+    ) -> None:
         super().__init__(listener)
         self._announcement = announcement
-        self._played, self._new, self._began_s = found.played, found.new, began_s
-        self._total = found.settings.match.games
-        self._later = max(0, self._total - found.played - batch.games)
+        self._played, self._new, self._began_s = calibration.played, calibration.new, began_s
+        self._total = calibration.settings.match.games
+        self._later = max(0, self._total - calibration.played - batch.games)
 
     def progress(self, stage: str, done: int, total: int | None) -> None:
         super().progress(stage, self._played + done, self._total)

@@ -225,10 +225,10 @@ def read_settings(folder: Path) -> MatchSettings | None:
 
 def digest(openings: Sequence[Opening]) -> str:
     """A hash of the openings' positions and moves; names and spelling do not matter."""
-    found = hashlib.sha256()
+    sha = hashlib.sha256()
     for opening in openings:
-        found.update(f"{opening.initial_sfen} {' '.join(move.usi() for move in opening.moves)}\n".encode())
-    return found.hexdigest()
+        sha.update(f"{opening.initial_sfen} {' '.join(move.usi() for move in opening.moves)}\n".encode())
+    return sha.hexdigest()
 
 
 # ------------------------------------------------------------------------------------------------------------- settings
@@ -266,9 +266,9 @@ def _flat(settings: MatchSettings) -> dict[str, str]:
     return flat
 
 
-def _flatten(found: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
+def _flatten(settings: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
     flat: dict[str, str] = {}
-    for name, value in found.items():
+    for name, value in settings.items():
         if isinstance(value, dict):
             flat |= _flatten(value, f"{prefix}{name} ")  # pyright: ignore[reportUnknownArgumentType]
         else:

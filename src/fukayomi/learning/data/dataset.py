@@ -141,9 +141,9 @@ class Dataset:
         averages = [AveragedPositions(path, temperature) for path, kind in kinds if kind is DataFormat.AVERAGES]
         games = [path for path, kind in kinds if kind is DataFormat.HCPE3]
         files = games if layer is None else _layered(games, layer, listener)
-        found = [_weight_files(*each) if position_weights else [] for each in zip(games, files, strict=True)]
-        self._games = Games(files, temperature, eval_scale, n_step, found, listener)
-        if with_weights := sum(map(bool, found)):
+        weight_files = [_weight_files(*each) if position_weights else [] for each in zip(games, files, strict=True)]
+        self._games = Games(files, temperature, eval_scale, n_step, weight_files, listener)
+        if with_weights := sum(map(bool, weight_files)):
             listener.note(f"{with_weights} of {counted(len(games), 'hcpe3 file')} have weights of positions")
         self._sources: tuple[Source, ...] = (rows, self._games, *averages)
         self._starts = np.cumsum([0, *map(len, self._sources)])
@@ -240,17 +240,17 @@ class Dataset:
         index = range(len(self))[operator.index(index)]
         number = int(self._owners(np.array([index]))[0])
         batch = self.arrays([index])
-        found = self._sources[number].find(index - int(self._starts[number]))
-        position = _native.position_from_hcp(found.hcp)
+        record = self._sources[number].find(index - int(self._starts[number]))
+        position = _native.position_from_hcp(record.hcp)
         moves = dict(zip(position.legal_labels().tolist(), position.legal_moves, strict=True))
-        for move in found.candidates:
+        for move in record.candidates:
             moves.setdefault(_native.policy_label(position.turn, move), move)
         label = int(batch.labels[0])
         most_visited = None if label == NO_POLICY_LABEL else moves[label]
         return Sample(
             position,
-            most_visited if found.move is None else found.move,
-            found.eval_cp,
+            most_visited if record.move is None else record.move,
+            record.eval_cp,
             float(batch.results[0]),
             float(batch.values[0]),
             {moves[place]: weight for place, weight in zip(batch.places.tolist(), batch.weights.tolist(), strict=True)},
@@ -309,13 +309,13 @@ class Dataset:
 
     def _head_arrays(self, chosen: NDArray[np.int64], results: NDArray[np.float32]) -> HeadArrays:
         """Targets of further heads for positions with these results."""
-        found, owners = HeadArrays.unknown(results), self._owners(chosen)
+        arrays, owners = HeadArrays.unknown(results), self._owners(chosen)
         for owner in map(int, np.unique(owners)):
             rows = np.flatnonzero(owners == owner)
             part = self._sources[owner].heads(chosen[rows] - self._starts[owner], results[rows])
             for name, array in vars(part).items():
-                getattr(found, name)[rows] = array
-        return found
+                getattr(arrays, name)[rows] = array
+        return arrays
 
     def _decode(self, chosen: NDArray[np.int64]) -> Batch:
         """The positions with these numbers, at least one."""
@@ -390,17 +390,17 @@ def _open(
 
 def _weight_files(original: Path, file: Path) -> list[Path]:
     """The weights of games that are read from the original or from a layer of it."""
-    found = [weights_of(original)] if weights_of(original).exists() else []
+    files = [weights_of(original)] if weights_of(original).exists() else []
     of_layer = find_layer_weights(file) if file != original else None
-    return found if of_layer is None else [*found, of_layer]
+    return files if of_layer is None else [*files, of_layer]
 
 
 def _with_weight(games: Games) -> list[NDArray[np.uint32] | None]:
     """For each file of games, the numbers of its positions that have a weight above 0; None: all have."""
     if games.weights is None:
         return [None] * len(games.sizes)
-    found = [np.flatnonzero(part).astype(np.uint32) for part in np.split(games.weights, np.cumsum(games.sizes)[:-1])]
-    return [None if len(chosen) == size else chosen for chosen, size in zip(found, games.sizes, strict=True)]
+    weighted = [np.flatnonzero(part).astype(np.uint32) for part in np.split(games.weights, np.cumsum(games.sizes)[:-1])]
+    return [None if len(chosen) == size else chosen for chosen, size in zip(weighted, games.sizes, strict=True)]
 
 
 def _layered(games: Sequence[Path], layer: str, listener: Listener) -> list[Path]:

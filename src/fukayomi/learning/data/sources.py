@@ -270,12 +270,12 @@ class Games(Source):
         return np.array([_fit_games(*outcomes) for outcomes in self._outcomes], np.float64)
 
 
-def _join_weights(found: Sequence[NDArray[np.float32] | None], sizes: Sequence[int]) -> NDArray[np.float32] | None:
+def _join_weights(parts: Sequence[NDArray[np.float32] | None], sizes: Sequence[int]) -> NDArray[np.float32] | None:
     """The weights of all files' positions; None if no file has any."""
-    if all(weights is None for weights in found):
+    if all(weights is None for weights in parts):
         return None
     return np.concatenate(
-        [np.ones(size, np.float32) if one is None else one for one, size in zip(found, sizes, strict=True)]
+        [np.ones(size, np.float32) if one is None else one for one, size in zip(parts, sizes, strict=True)]
     )
 
 

@@ -164,10 +164,10 @@ class NetworkLabeller(Labeller):
             raise StoppedError
         self._engine.new_game()
         settings = self._settings
-        found = self._engine.search(position, nodes=settings.nodes, time_ms=settings.time_ms, multipv=MAX_MOVES)
+        result = self._engine.search(position, nodes=settings.nodes, time_ms=settings.time_ms, multipv=MAX_MOVES)
         if self._is_stopped:
             raise StoppedError
-        return label_of_search(found.lines, settings.multipv)
+        return label_of_search(result.lines, settings.multipv)
 
     def stop(self) -> None:
         """See `Labeller.stop`."""

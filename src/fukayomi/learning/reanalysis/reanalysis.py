@@ -116,7 +116,7 @@ def reanalyze(
         if one == other:
             raise LayerError(f"two files would have the same layer {one}")
     quotas = _quotas(paths, settings, listener)
-    found: dict[str, LayerInfo] = {}
+    infos: dict[str, LayerInfo] = {}
     made = 0
     for number, path in enumerate(paths):
         if quotas is not None and quotas[number] == 0:
@@ -124,21 +124,21 @@ def reanalyze(
         task = _Task(path, layer_path(path, layer), networks, settings, quotas[number] if quotas else None)
         there = task.read_layer()
         made += there is None
-        found[str(path)] = there or _make_layer(task, workers, _listener_of(listener, path, number, len(paths)))
-    return Reanalysis(layer, found, made)
+        infos[str(path)] = there or _make_layer(task, workers, _listener_of(listener, path, number, len(paths)))
+    return Reanalysis(layer, infos, made)
 
 
 def _originals(files: Sequence[Path]) -> tuple[Path, ...]:
     """The files of games, in order: those given, and those in folders by name. Layers are passed over."""
-    found: list[Path] = []
+    originals: list[Path] = []
     for file in files:
         inside = sorted(path for path in file.rglob("*.hcpe3") if path.is_file()) if file.is_dir() else [file]
         if not inside:
             raise ReanalysisError(f"{file}: there is no hcpe3 file in this folder")
-        found += (path for path in inside if not is_layer(path))
-    if not found:
+        originals += (path for path in inside if not is_layer(path))
+    if not originals:
         raise ReanalysisError(f"{files[0]} is a layer itself; name the original games" if files else "no files")
-    return open_inputs(found, taken=(DataFormat.HCPE3,)).paths
+    return open_inputs(originals, taken=(DataFormat.HCPE3,)).paths
 
 
 def default_layer(network: Network, settings: ReanalysisSettings) -> str:

@@ -82,14 +82,14 @@ def find(root: Path) -> list[FoundFolder]:
     Links to folders are not followed. Of several matches outside of learning runs there is a league.
     """
     root = root.parent if root.is_file() else root
-    found = list(_walk(root))
-    matches = [each for each in found if each.kind is Kind.MATCH and each.parent is None]
+    folders = list(_walk(root))
+    matches = [each for each in folders if each.kind is Kind.MATCH and each.parent is None]
     if len(matches) < 2:
-        return found
+        return folders
     league = FoundFolder(
         _id_of(root, "league"), Kind.LEAGUE, _name(root), root, None, tuple(each.path for each in matches)
     )
-    return [league, *found]
+    return [league, *folders]
 
 
 def first_kind(root: Path) -> Kind | None:
@@ -111,11 +111,11 @@ def _walk(root: Path) -> Iterator[FoundFolder]:
         if kind is not None:
             relative = folder.relative_to(root)
             name = "/".join((_name(root), *relative.parts))
-            found = FoundFolder(_id_of(folder), kind, name, folder, parent)
-            yield found
+            entry = FoundFolder(_id_of(folder), kind, name, folder, parent)
+            yield entry
             count += 1
             if kind is Kind.LEARNING:
-                parent = found.id
+                parent = entry.id
         waiting += [(each, depth + 1, parent) for each in reversed(below)]
 
 
@@ -150,8 +150,8 @@ class Folders:
         with self._lock:
             start = time.monotonic()
             if start >= self._due:
-                found = [each for root in self._roots if root.exists() for each in find(root)]
-                self._found = {each.id: each for each in found}
+                folders = [each for root in self._roots if root.exists() for each in find(root)]
+                self._found = {each.id: each for each in folders}
                 end = time.monotonic()
                 self._due = end + max(LEAST_PAUSE_S, (end - start) / SHARE)
             return list(self._found.values())
