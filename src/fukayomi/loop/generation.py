@@ -32,11 +32,11 @@ BATCH = 16
 
 
 class Generated(Protocol):
-    """What came of it."""
+    """Result of generating games."""
 
     @property
     def finished(self) -> bool:
-        """Whether all games were played."""
+        """True if all games were played."""
         ...
 
     @property

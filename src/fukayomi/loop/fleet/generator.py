@@ -22,15 +22,15 @@ FIRST_PATIENCE_S = 10.0
 PATIENCE_S = 3600.0
 """Seconds for which it may fail later."""
 PAUSE_S = 0.2
-"""How late a stop may be noticed."""
+"""Longest delay before a stop is noticed."""
 
 
 @dataclass(frozen=True)
 class FleetResult:
-    """What came of a generation."""
+    """Result of a generation."""
 
     finished: bool
-    """Whether there are enough games."""
+    """True if there are enough games."""
     stopped_by: int | None = None
     """Number of the signal that stopped it; None: there was none."""
 
