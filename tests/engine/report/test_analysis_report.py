@@ -13,9 +13,10 @@ from matplotlib import font_manager
 from fukayomi.engine.analysis.game_analysis import Score
 from fukayomi.engine.report.document import analysis_document
 from fukayomi.engine.report.files import write_report
-from fukayomi.engine.report.graph import JAPANESE_FONTS, graph_png
+from fukayomi.engine.report.graph import graph_png
 from fukayomi.engine.report.shapes import graph_svg
 from fukayomi.engine.report.words import evaluation, lost, verdict
+from fukayomi.pictures import JAPANESE_FONTS
 from fukayomi.shogi.formats import read_records
 from fukayomi.shogi.record import Result, Termination
 

@@ -7,8 +7,6 @@ named in English.
 # pyright: reportUnknownMemberType=false
 # (matplotlib's own types are incomplete.)
 
-import contextlib
-import io
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -18,17 +16,12 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from fukayomi.arena.strategy.counts import StrategyRow, StrategyTable
 from fukayomi.errors import InvalidValueError
 from fukayomi.files.atomic import replace_file
+from fukayomi.pictures import JAPANESE_FONTS, japanese_font, kind_of, picture_bytes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-JAPANESE_FONTS: Final = (
-    "Noto Sans CJK JP", "Noto Sans JP", "Source Han Sans JP", "Source Han Sans", "IPAexGothic", "IPAPGothic",
-    "IPAGothic", "Hiragino Sans", "Hiragino Kaku Gothic ProN", "Hiragino Maru Gothic Pro", "Yu Gothic", "Meiryo",
-    "BIZ UDPGothic", "BIZ UDGothic", "MS Gothic", "TakaoPGothic", "VL Gothic", "M PLUS 1p",
-    "WenQuanYi Zen Hei", "Droid Sans Fallback",
-)  # fmt: skip
 FALLBACK_FONT: Final = "DejaVu Sans"  # part of matplotlib
 
 SHARE_COLOR, RATE_COLOR = "#3d6fa8", "#e07b1a"
@@ -75,31 +68,12 @@ def find_lettering(candidates: Sequence[str] = JAPANESE_FONTS) -> Lettering:
     """The first installed font of the candidates, with matplotlib's own as fallback; no candidates: English names."""
     from matplotlib import font_manager
 
-    japanese = _first_installed(candidates) or (_first_installed(candidates) if _add_new_fonts(candidates) else None)
+    japanese = japanese_font(candidates)
     family = (japanese, FALLBACK_FONT) if japanese else (FALLBACK_FONT,)
     letters: set[int] = set()
     for name in family:
         letters |= font_manager.get_font(font_manager.findfont(name)).get_charmap().keys()
     return Lettering(family, japanese is not None, frozenset(letters))
-
-
-def _first_installed(candidates: Sequence[str]) -> str | None:
-    from matplotlib import font_manager
-
-    installed = {font.name for font in font_manager.fontManager.ttflist}
-    return next((name for name in candidates if name in installed), None)
-
-
-def _add_new_fonts(candidates: Sequence[str]) -> bool:
-    """Add fonts installed since matplotlib last looked; returns whether there are any."""
-    from matplotlib import font_manager
-
-    known = {font.fname for font in font_manager.fontManager.ttflist}
-    new = [path for path in font_manager.findSystemFonts() if path not in known] if candidates else []
-    for path in new:
-        with contextlib.suppress(OSError, RuntimeError):  # not a font
-            font_manager.fontManager.addfont(path)
-    return bool(new)
 
 
 def plot_shares(
@@ -285,11 +259,8 @@ def figure_bytes(figure: "Figure", kind: str) -> bytes:
     """
     import matplotlib as mpl
 
-    buffer = io.BytesIO()
-    metadata = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
     with mpl.rc_context(_STYLE):
-        figure.savefig(buffer, format=kind, dpi=100, facecolor="white", metadata=metadata)
-    return buffer.getvalue()
+        return picture_bytes(figure, kind, 100)
 
 
 def _finish(
@@ -303,13 +274,13 @@ def _finish(
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    kind = "" if path is None else Path(path).suffix.lower()[1:]
-    if kind not in ("", "png", "svg"):
-        raise InvalidValueError(f"{path}: expected a file name that ends in .svg or .png")
+    kind = "" if path is None else kind_of(Path(path), "svg", "png")
     lines = -(-panels // max(1, min(panels, int(15 // size[0]))))
     columns = -(-panels // max(1, lines))  # as even as possible: four panels are two and two
     with mpl.rc_context({**_STYLE, "font.family": list(lettering.family)}):
-        figure = Figure(figsize=(size[0] * max(1, columns), size[1] * max(1, lines)), layout="constrained")
+        figure = Figure(
+            figsize=(size[0] * max(1, columns), size[1] * max(1, lines)), layout="constrained", facecolor="white"
+        )
         if panels:
             grid = figure.subfigures(lines, columns, squeeze=False)
             for number in range(panels):

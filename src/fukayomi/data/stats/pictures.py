@@ -3,7 +3,6 @@
 # pyright: reportUnknownMemberType=false
 # (matplotlib's own types are incomplete.)
 
-import io
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +13,7 @@ from fukayomi._native import EVAL_SCALE
 from fukayomi.data.formats.evaluations import BIN_CP, Calibration, win_probabilities
 from fukayomi.data.stats.statistics import PLY_BIN, RATING_BIN, Statistics
 from fukayomi.files.atomic import replace_file
+from fukayomi.pictures import picture_bytes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,9 +49,7 @@ def write_pictures(statistics: Statistics, folder: Path | str) -> list[Path]:
 
 
 def _save(figure: "Figure", path: Path) -> Path:
-    data = io.BytesIO()
-    figure.savefig(data, format="png", dpi=_DPI)
-    replace_file(path, data.getvalue())
+    replace_file(path, picture_bytes(figure, "png", _DPI))
     return path
 
 

@@ -7,14 +7,12 @@ It has the colours of the page's light theme, and labels in Japanese or English.
 # pyright: reportUnknownMemberType=false
 # (matplotlib's own types are incomplete.)
 
-import io
-import locale
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from fukayomi.engine.analysis.game_analysis import GameAnalysis, Mistake, MoveAnalysis
-from fukayomi.engine.report.words import Language
 from fukayomi.errors import InvalidValueError
+from fukayomi.pictures import Language, default_language, japanese_font, picture_bytes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,11 +51,6 @@ STYLE: Final[Any] = {
     "axes.spines.right": False,
 }
 """Matplotlib's settings."""
-JAPANESE_FONTS: Final = (
-    "Hiragino Sans", "Yu Gothic", "Meiryo", "Noto Sans CJK JP", "Noto Sans JP", "Source Han Sans JP", "IPAexGothic",
-    "IPAGothic", "TakaoGothic", "VL Gothic",
-)  # fmt: skip
-"""Fonts for Japanese labels, the preferred ones first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,40 +114,19 @@ def draw(analysis: GameAnalysis, language: Language | None = None) -> "Figure":
     return figure
 
 
-def default_language() -> Language:
-    """Japanese where the locale is Japanese and a Japanese font is installed, otherwise English."""
-    return "ja" if spoken_language() == "ja" and japanese_font() else "en"
-
-
-def spoken_language() -> Language:
-    """The language of the locale; English unless it is Japanese."""
-    spoken = (locale.getlocale()[0] or "").lower()  # ja_JP, on Windows Japanese_Japan
-    return "ja" if spoken.startswith(("ja_", "japanese")) else "en"
-
-
 def graph_png(analysis: GameAnalysis, language: Language | None = None) -> bytes:
     """The graph as a PNG picture of 1650 x 735 pixels."""
     import matplotlib as mpl
 
-    buffer = io.BytesIO()
     language = language or default_language()
     with mpl.rc_context(_style(language)):
-        draw(analysis, language).savefig(buffer, format="png", dpi=150, metadata={"Software": None})
-    return buffer.getvalue()
+        return picture_bytes(draw(analysis, language), "png", 150)
 
 
 def plies_shown(analysis: GameAnalysis) -> tuple[int, int]:
     """The plies at the left and the right edge of the graph."""
     first, last = (analysis.positions[0].ply, analysis.positions[-1].ply) if analysis.positions else (0, 1)
     return first, max(last, first + 1)
-
-
-def japanese_font() -> str | None:
-    """The best installed font with kanji."""
-    from matplotlib import font_manager
-
-    installed = set(font_manager.get_font_names())
-    return next((name for name in JAPANESE_FONTS if name in installed), None)
 
 
 def _style(language: Language) -> Any:

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from fukayomi.engine.analysis.game_analysis import GameAnalysis, Mistake, MoveAnalysis, PositionAnalysis
-from fukayomi.engine.report.graph import COLORS, CP_SHOWN, labels_of, plies_shown, spoken_language
+from fukayomi.engine.report.graph import COLORS, CP_SHOWN, labels_of, plies_shown
 from fukayomi.engine.report.rendering import environment
-from fukayomi.engine.report.words import Language
+from fukayomi.pictures import Language, spoken_language
 
 HEIGHT = 100.0
 """Height of the box of a curve; its width is the number of plies."""

@@ -1,12 +1,10 @@
 """Scores, moves and endings as text, for the reports."""
 
-from typing import Literal
-
 from fukayomi.engine.analysis.game_analysis import Mistake, MoveAnalysis, Score, SearchLimits
+from fukayomi.pictures import Language
 from fukayomi.shogi import BLACK, Color
 from fukayomi.shogi.record import Record, Result, Termination
 
-Language = Literal["ja", "en"]
 Words = tuple[str, str]
 """A text in Japanese and in English."""
 

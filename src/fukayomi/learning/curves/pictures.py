@@ -4,7 +4,6 @@
 # (matplotlib's own types are incomplete.)
 
 import base64
-import io
 import logging
 import warnings
 from collections.abc import Generator
@@ -15,11 +14,10 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
-from fukayomi.engine.report.graph import default_language, japanese_font
-from fukayomi.engine.report.words import Language
 from fukayomi.errors import InvalidValueError
 from fukayomi.files.atomic import replace_file
 from fukayomi.learning.curves.series import Curve
+from fukayomi.pictures import Language, default_language, japanese_font, kind_of, picture_bytes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -113,12 +111,10 @@ def write(
     language: Language | None,
 ) -> None:  # fmt: skip
     """Write the picture, or a page with it in both themes; arguments as in `Runs.plot`."""
-    kind = path.suffix.lower()
-    if kind not in (".svg", ".png", ".html"):
-        raise InvalidValueError(f"{path}: expected a file name that ends in .svg, .png or .html")
+    kind = kind_of(path, "svg", "png", "html")
     language = language or default_language()
-    if kind != ".html":
-        replace_file(path, picture(figure, kind[1:], theme, language))
+    if kind != "html":
+        replace_file(path, picture(figure, kind, theme, language))
         return
     pictures: dict[Theme, bytes] = {
         each: picture(draw(runs, smooth=smooth, log_x=log_x, theme=each, language=language), "svg", each, language)
@@ -134,11 +130,8 @@ def picture(figure: "Figure", kind: str, theme: Theme, language: Language) -> by
             "Japanese labels in .png need a Japanese font; install one, for example Noto Sans CJK JP, write .svg or "
             ".html, or use English"
         )
-    data = io.BytesIO()
-    metadata = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
     with styled(theme, language):
-        figure.savefig(data, format=kind, dpi=150, metadata=metadata)
-    return data.getvalue()
+        return picture_bytes(figure, kind, 150)
 
 
 @contextmanager

@@ -14,8 +14,8 @@ from fukayomi.tabular import Tabular, printable
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from fukayomi.engine.report.words import Language
     from fukayomi.learning.curves.pictures import Theme
+    from fukayomi.pictures import Language
 
 
 @dataclass(frozen=True, eq=False)

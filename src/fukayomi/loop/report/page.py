@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from fukayomi.engine.report.graph import default_language
 from fukayomi.engine.report.rendering import render
-from fukayomi.engine.report.words import Language
 from fukayomi.files.atomic import replace_file
 from fukayomi.learning.curves.pictures import PANEL_SIZE, PANELS, THEMES, Colors, Theme, picture, styled
 from fukayomi.learning.curves.readers import CurveError, read_run
@@ -21,6 +19,7 @@ from fukayomi.loop.folder import RunFolder
 from fukayomi.loop.journal import Journal
 from fukayomi.loop.report.series import read_series
 from fukayomi.loop.report.status import RunStatus, read_status
+from fukayomi.pictures import Language, default_language
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
