@@ -217,9 +217,10 @@ class RunReanalysisSettings(NewTargets):
 
     def settings(self, seed: int) -> ReanalysisSettings:
         """Settings of a chunk's reanalysis. By age whole chunks are chosen, so all of their positions are."""
-        targets = {name: getattr(self, name) for name in NewTargets.model_fields}
+        targets: dict[str, Any] = {name: getattr(self, name) for name in NewTargets.model_fields}
         if self.select is Selection.AGE:
-            return ReanalysisSettings(**targets | {"share": 1.0}, seed=seed)
+            targets["share"] = 1.0
+            return ReanalysisSettings(**targets, seed=seed)
         return ReanalysisSettings(**targets, selection=self.select, seed=seed)
 
 
