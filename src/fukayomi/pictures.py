@@ -1,5 +1,8 @@
 """Files, fonts and languages of pictures that Matplotlib draws."""
 
+# pyright: reportUnknownMemberType=false
+# (matplotlib's own types are incomplete.)
+
 import contextlib
 import io
 import locale
@@ -61,7 +64,7 @@ def picture_bytes(figure: "Figure", kind: str, dpi: int) -> bytes:
     """
     buffer = io.BytesIO()
     metadata = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
-    figure.savefig(buffer, format=kind, dpi=dpi, metadata=metadata)  # pyright: ignore[reportUnknownMemberType]
+    figure.savefig(buffer, format=kind, dpi=dpi, metadata=metadata)
     return buffer.getvalue()
 
 

@@ -89,7 +89,7 @@ def export_onnx(network: PolicyValueNetwork, path: Path | str, *, half: bool = F
 
 def _to_onnx(folded: FoldedNetwork) -> onnx.ModelProto:
     model = onnx.ModelProto()
-    model.CopyFrom(_graph(folded.config))
+    model.CopyFrom(_graph(folded.config))  # pyright: ignore[reportArgumentType]  # pydantic makes its __hash__
     weights = folded.state_dict()
     for tensor in model.graph.initializer:
         if tensor.name in weights:

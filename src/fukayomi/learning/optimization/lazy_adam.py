@@ -47,13 +47,13 @@ class LazyAdam(torch.optim.Optimizer):
                 state["step"] += 1
                 if group["weight_decay"]:
                     weights.mul_(1 - group["lr"] * group["weight_decay"])
-                arrays = (weights, state["means"], state["squares"], weights.grad.contiguous())
                 lazy_adam(
-                    *map(_array, arrays), group["lr"], BETAS, state["step"], EPSILON, threads=torch.get_num_threads()
-                )
+                    _array(weights), _array(state["means"]), _array(state["squares"]), _array(weights.grad),
+                    group["lr"], BETAS, state["step"], EPSILON, threads=torch.get_num_threads(),
+                )  # fmt: skip
         return loss
 
 
 def _array(tensor: Tensor) -> "NDArray[Any]":
-    """The memory of a tensor."""
-    return tensor.detach().numpy()
+    """The memory of a tensor; that of a copy for one that is not contiguous, such as the gradient of a sum."""
+    return tensor.detach().contiguous().numpy()
