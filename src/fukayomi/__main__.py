@@ -22,7 +22,7 @@ def main() -> None:
 
 
 def _is_interruption(error: BaseException) -> bool:
-    """Whether Ctrl-C brought an error about. A library that it interrupts while it is loaded fails with ImportError."""
+    """True if Ctrl-C brought an error about. A library that it interrupts while it is loaded fails with ImportError."""
     cause: BaseException | None = error
     while isinstance(cause, ImportError):
         cause = cause.__cause__ or cause.__context__

@@ -1,4 +1,4 @@
-"""What the libraries that we use are told by variables of the environment, before they are loaded.
+"""Configuration of the libraries that we use by environment variables, before they are loaded.
 
 - They do not report to their makers: what is analysed or trained is nobody else's business. Besides, OpenVINO reports
   from a fork of the process, which may crash where other threads run.

@@ -87,7 +87,7 @@ def _init(address: str) -> None:
 
 
 def nodes() -> list[dict[str, float]]:
-    """What each node that is alive has, used or not: CPU, GPU, memory."""
+    """Resources of each node that is alive, used or not: CPU, GPU, memory."""
     return [node["Resources"] for node in ray.nodes() if node["Alive"]]
 
 
@@ -97,7 +97,7 @@ def node_name() -> str:
 
 
 def version_problem(version: str) -> str:
-    """Why a node cannot do the work of a process with a version of fukayomi; empty if it can."""
+    """Reason why a node cannot do the work of a process with a version of fukayomi; empty if it can."""
     return "" if version == __version__ else f"fukayomi is {__version__} here and {version} where the work comes from"
 
 
@@ -126,7 +126,7 @@ def start_actor(kind: type, *, cpus: int, gpus: float = 0.0, threads: int = 1) -
 
 
 def loss_of(actor: Any, error: Exception | None) -> str:
-    """Why an actor was lost. It is ended for good: it may be out of reach, but alive.
+    """Reason why an actor was lost. It is ended for good: it may be out of reach, but alive.
 
     Args:
         actor: The actor.

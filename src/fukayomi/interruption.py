@@ -46,7 +46,7 @@ class StopRequest(_Handlers):
 
     @property
     def requested(self) -> bool:
-        """Whether to stop."""
+        """True if a stop was requested."""
         return self.signal is not None
 
     def _on_signal(self, number: int, frame: object) -> None:

@@ -1,4 +1,4 @@
-"""How long work reports its progress: pass a listener to hear of it, pass none and the work is silent."""
+"""Progress of long work: pass a listener to hear of it, pass none and the work is silent."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar, cast

@@ -32,12 +32,12 @@ class BookFile(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class BookEntry(Tabular):
-    """What a book says of a position. As a table it has a row for each move."""
+    """Entry of a book for a position. As a table it has a row for each move."""
 
     moves: tuple[BookMove, ...] = ()
     """Its legal moves, in the order of the book."""
     problems: tuple[str, ...] = ()
-    """What was ignored: moves that are not legal, lines that cannot be read. Each names the file and the place."""
+    """Ignored parts: moves that are not legal, lines that cannot be read. Each names the file and the place."""
 
     def rows(self) -> list[dict[str, str | int | None]]:
         """One row per move; moves are in USI form."""

@@ -1,4 +1,4 @@
-"""Which move of a book to play, as the options of YaneuraOu and dlshogi say."""
+"""Choice of a book move, as the options of YaneuraOu and dlshogi say."""
 
 import random
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ from fukayomi.shogi import BLACK, Move, Position
 
 @dataclass(frozen=True, slots=True)
 class BookLimits:
-    """Which moves of a book may be played. A move without a score counts as 0, one without a depth as depth 0."""
+    """Limits on the book moves to play. A move without a score counts as 0, one without a depth as depth 0."""
 
     last_ply: int | None = None
     """Last move that is played from the book; None: any."""
@@ -19,7 +19,7 @@ class BookLimits:
     least_score_white_cp: int | None = None
     """Least score of a move of White, from White's side."""
     most_loss_cp: int | None = None
-    """How much lower than the best score that of a move may be."""
+    """Largest difference by which a move's score may be below the best."""
     least_depth: int = 0
     """Least depth of the book's first move; if it is lower, none is played."""
     least_share: float = 0.0

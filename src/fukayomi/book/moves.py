@@ -25,12 +25,12 @@ class BookMove:
     depth: int | None = None
     """Depth of the search that gave the score, plies."""
     count: int = 1
-    """How often the move was played. Some books store something else here, such as a version."""
+    """Number of times that the move was played. Some books store something else here, such as a version."""
 
 
 @dataclass(slots=True)
 class StoredMoves:
-    """What a file has for a position, unchecked: moves, and what cannot be read."""
+    """Moves that a file has for a position, unchecked, and what cannot be read."""
 
     moves: list[BookMove] = field(default_factory=list[BookMove])
     problems: list[str] = field(default_factory=list[str])

@@ -56,7 +56,7 @@ class YaneuraouBook:
 
     @property
     def is_on_disk(self) -> bool:
-        """Whether the file is searched on disk."""
+        """True if the file is searched on disk."""
         return self._index is None
 
     def find(self, position: Position) -> StoredMoves:
@@ -127,7 +127,7 @@ class YaneuraouBook:
         return None
 
     def _seems_sorted(self) -> bool:
-        """Whether the positions at many places of the file are in order."""
+        """True if the positions at many places of the file are in order."""
         found = [self._position_from(self._start + (self._size - self._start) * n // _SAMPLES) for n in range(_SAMPLES)]
         keys = [one[1] for one in found if one is not None]
         return keys == sorted(keys)

@@ -1,4 +1,4 @@
-"""Which games and positions are kept. Without NumPy: commands import it at start-up."""
+"""Conditions on the games and positions to keep. Without NumPy: commands import it at start-up."""
 
 from typing import Annotated, Any
 
@@ -29,7 +29,7 @@ Positive = Annotated[int, Field(ge=1)]
 
 
 class Filters(Settings):
-    """Which games and positions become training data; the defaults keep all."""
+    """Conditions on games and positions that become training data; the defaults keep all."""
 
     min_rating: Annotated[float, Field(ge=0)] | None = None
     """Keep games whose players are both rated this high or higher; players without a rating do not pass."""
@@ -44,7 +44,7 @@ class Filters(Settings):
 
 
 class FilterConditions(Settings):
-    """What ``fukayomi data filter`` keeps. None and an empty tuple are no condition."""
+    """Conditions of ``fukayomi data filter``. None and an empty tuple are no condition."""
 
     results: Annotated[tuple[Result, ...], BeforeValidator(_read_results), AfterValidator(_in_order)] = ()
     """Keep games with these results, of black,white,draw. None: all."""
@@ -72,5 +72,5 @@ class FilterConditions(Settings):
 
     @property
     def drops_positions(self) -> bool:
-        """Whether single positions of a game may be dropped."""
+        """True if single positions of a game may be dropped."""
         return bool(self.given() & {"min_eval", "max_eval", "mates", "min_ply", "max_ply"})

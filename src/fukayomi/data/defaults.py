@@ -11,7 +11,7 @@ UNIQUE_MEMORY = 1 << 28
 
 
 class Unit(StrEnum):
-    """What stays together in a split."""
+    """Unit that stays together in a split."""
 
     GAME = "game"
     """Games, with all equal games; rows, which do not say where a game ends, in runs of consecutive rows."""

@@ -1,4 +1,4 @@
-"""How well two evaluators agree: the check of every backend and precision against float32."""
+"""Agreement of two evaluators: the check of every backend and precision against float32."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Agreement(Tabular):
-    """How an evaluator agrees with a reference on positions; `compare` returns it. As a table it has one row.
+    """Agreement of an evaluator with a reference on positions; `compare` returns it. As a table it has one row.
 
     Policies are those of the legal moves. Positions without a legal move count for the value only.
     """

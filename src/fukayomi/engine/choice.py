@@ -50,7 +50,7 @@ BATCH_ROUNDS = 5
 SLOW_S = 0.5
 """A measurement that takes longer is not repeated, and larger batches are not tried."""
 CLEARLY = 1.1
-"""How many times as fast a lower precision, or a backend further down the list, must be."""
+"""Speed ratio that a lower precision, or a backend further down the list, must reach."""
 GOOD_ENOUGH = 0.9
 """Share of the best speed at which fewer threads per batch are preferred."""
 BATCH_SHARE = 0.95
@@ -66,7 +66,7 @@ arithmetic saturates. `fukayomi doctor` shows both for a network."""
 
 @dataclass(frozen=True)
 class Trial:
-    """How fast a network is in one backend and precision."""
+    """Speed of a network in one backend and precision."""
 
     backend: Backend
     precision: str
@@ -75,11 +75,11 @@ class Trial:
     agreement: Agreement | None = None
     """With fp32; None: nothing to compare with."""
     problem: str = ""
-    """Why it was not measured."""
+    """Reason why it was not measured."""
 
     @property
     def agrees(self) -> bool:
-        """Whether it agrees with fp32 well enough to be chosen unasked."""
+        """True if it agrees with fp32 well enough to be chosen unasked."""
         found = self.agreement
         return found is None or (found.top1 >= LEAST_TOP1 and found.value_error <= LARGEST_VALUE_ERROR)
 
@@ -150,7 +150,7 @@ def find_candidates(network: NetworkFile, wanted: Plan) -> list[tuple[Backend, s
 
 
 def has_gpu(network: NetworkFile) -> bool:
-    """Whether there is a GPU on which a network runs unasked."""
+    """True if there is a GPU on which a network runs unasked."""
     return bool(gpu_names()) and find_candidates(network, Plan())[0][0].on_gpu
 
 
@@ -297,7 +297,7 @@ def _evaluator(network: NetworkFile, choice: Choice, wanted: Plan, model: Model)
 
 
 def unreadable(network: NetworkFile, provider: str) -> str:
-    """Why a backend, or with "auto" any, cannot read a network's file, and what helps.
+    """Reason why a backend, or with "auto" any, cannot read a network's file, and what helps.
 
     Args:
         network: The file.

@@ -21,7 +21,7 @@ AUTOMATIC_MARGIN_MS = 100
 AUTOMATIC_MARGIN = 0.1
 """The automatic margin of byoyomi and movetime: this share of the time, at most AUTOMATIC_MARGIN_MS."""
 UNSEEN = 2.0
-"""How much later an answer is than the engine can see."""
+"""Ratio of an answer's lateness to the part that the engine can see."""
 LATENESS_MOST_MS = 1000
 """More is no busy machine but, say, one that slept."""
 SCARCE_INCREMENT = 0.8
@@ -48,7 +48,7 @@ class Clock:
     """Time for this move alone, whatever else is given."""
 
     def is_set(self) -> bool:
-        """Whether there is any time limit."""
+        """True if there is any time limit."""
         return (
             self.remaining_ms is not None or self.movetime_ms is not None or max(self.byoyomi_ms, self.increment_ms) > 0
         )
@@ -63,7 +63,7 @@ class Margins:
     clock_ms: int = 0
     """Subtracted from a clock without byoyomi."""
     late_ms: float = 0.0
-    """How late answers have been (`Lateness`). The automatic margin is at least as long, and of a clock without byoyomi
+    """Lateness of answers so far (`Lateness`). The automatic margin is at least as long, and of a clock without byoyomi
     each move plans so much less."""
 
     def of_byoyomi(self, time_ms: float) -> float:
@@ -74,7 +74,7 @@ class Margins:
 
 
 class Lateness:
-    """How late answers are on a busy machine, where threads wait for a core.
+    """Lateness of answers on a busy machine, where threads wait for a core.
 
     The engine can measure how long after the end of a search it wrote the answer. The way from the GUI and back has as
     many threads that wait, which it cannot see, so the lateness is twice that. The worst of the last answers counts:

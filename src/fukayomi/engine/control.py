@@ -12,7 +12,7 @@ BATCH_VISITS = 16
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What ends a search. Without limits only `Control.stop` does, or a tree with nothing left to search."""
+    """Conditions that end a search. Without limits only `Control.stop` does, or a tree with nothing left to search."""
 
     budget: Budget | None = None
     """Time by the clock of a game; the search ends early if the choice is clear."""
@@ -23,11 +23,11 @@ class Limits:
     time_ms: int | None = None
     """Milliseconds since the start, whatever the position."""
     stops_when_clear: bool = False
-    """Whether a search by nodes ends when the nodes that are left cannot change the best move."""
+    """True if a search by nodes ends when the nodes that are left cannot change the best move."""
     min_kld_gain: float = 0.0
     """A search by the clock ends when a visit gains less than this (`root_history.kld_gain`); 0: never."""
     instability: float = 0.0
-    """How much the instability of the best move changes the planned time, 0 to 1 (`RootHistory.factor`)."""
+    """Influence of the best move's instability on the planned time, 0 to 1 (`RootHistory.factor`)."""
     until_stopped: bool = False
     """Only a stop ends the search, or other limits: `go infinite` and `go ponder`."""
 
@@ -51,7 +51,7 @@ class Control:
         self._stopped = False
         self._evaluations_per_s = evaluations_per_s
         self.due_s: float | None = None
-        """When the search should have ended (`time.monotonic`), once it has: the end of its time, or the decision."""
+        """Due end of the search (`time.monotonic`), once it has ended: the end of its time, or the decision."""
 
     @property
     def limits(self) -> Limits:
@@ -65,7 +65,7 @@ class Control:
 
     @property
     def reads_clock(self) -> bool:
-        """Whether time is read from the clock, and not counted in evaluations."""
+        """True if time is read from the clock, and not counted in evaluations."""
         return self._evaluations_per_s is None
 
     def now_s(self, evaluations: int) -> float:
@@ -76,7 +76,7 @@ class Control:
 
     @property
     def stopped(self) -> bool:
-        """Whether `stop` was called."""
+        """True if `stop` was called."""
         return self._stopped
 
     def stop(self) -> None:

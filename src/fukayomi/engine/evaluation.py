@@ -1,4 +1,4 @@
-"""What a network says of many positions, as arrays."""
+"""Evaluations of many positions by a network, as arrays."""
 
 import queue
 from collections import deque

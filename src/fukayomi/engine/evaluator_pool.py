@@ -30,7 +30,7 @@ MOST_AT_ONCE = 64
 SHARE = 4
 """Leaves that a search which shares batches gives to each, if there are enough such searches to fill it."""
 STRETCH_S = 0.001
-"""How long an evaluator in the core serves a tree before others have their turn and limits are looked at."""
+"""Time that an evaluator in the core serves a tree before others have their turn and limits are looked at."""
 
 
 @dataclass(eq=False)
@@ -42,7 +42,7 @@ class _Worker:
     cache: EvalCache | None
     """Of all evaluators with the same identity."""
     core: CoreEvaluator | None = None
-    """What runs the batches of the slot in the native core, if it does."""
+    """Runner of the slot's batches in the native core, if there is one."""
     thread: threading.Thread | None = None
     """None while no search is under way."""
     gathers_for: "Feed | None" = None
@@ -51,7 +51,7 @@ class _Worker:
     """Leaves that an evaluator in the core searches in about `STRETCH_S`."""
 
     def serves_alone(self, feed: "Feed") -> bool:
-        """Whether it serves the tree of a feed for a while, rather than batch by batch."""
+        """True if it serves the tree of a feed for a while, rather than batch by batch."""
         return self.core is not None and not feed.shares
 
 
@@ -93,15 +93,15 @@ class Feed:
         self.shares = shares
         self.visits_per_leaf = batch_visits
         self.is_watched = control.limits.stops_when_clear or not control.reads_clock
-        """Whether something looks at the tree after each batch, so that it ends at the same node each time."""
+        """True if something looks at the tree after each batch, so that it ends at the same node each time."""
         self.began_s = time.monotonic()
-        """When the search began (`time.monotonic`)."""
+        """Start of the search (`time.monotonic`)."""
         self.error: Exception | None = None
-        """What an evaluator raised; no more batches follow."""
+        """Exception that an evaluator raised; no more batches follow."""
         self.is_idle = False
-        """Whether the limit is reached, or the tree decided, clear or full, and all batches have returned."""
+        """True if the limit is reached, or the tree decided, clear or full, and all batches have returned."""
         self.is_clear = False
-        """Whether the nodes that are left cannot change the best move (`Limits.stops_when_clear`)."""
+        """True if the nodes that are left cannot change the best move (`Limits.stops_when_clear`)."""
         self._visits_before = tree.root_visits
         # The pool's, guarded by its lock.
         self.is_over = False
@@ -111,7 +111,7 @@ class Feed:
         self.batches: dict[_Worker, Batch] = {}
 
     def grant(self, wanted: int) -> int:
-        """How many of the wanted leaves may still be searched; they count as searched until they are given back."""
+        """Number of the wanted leaves that may still be searched; they count as searched until they are given back."""
         if self.tree.is_decided or self.tree.is_full:
             return 0
         limits = self.control.limits
@@ -124,7 +124,7 @@ class Feed:
         return wanted
 
     def leaves(self, room: int) -> int:
-        """How many leaves the tree is large enough to give to a batch that has room for so many."""
+        """Number of leaves that the tree is large enough to give to a batch that has room for so many."""
         if self.shares or self.visits_per_leaf == 0:
             return room
         return min(room, max(1, self.tree.root_visits // self.visits_per_leaf))
@@ -141,7 +141,7 @@ class Feed:
         return in_flight + (made + in_flight) / (now - self.began_s) * seconds
 
     def _is_clear(self, nodes: int) -> bool:
-        """Whether the visits that the nodes left will bring cannot lift another move above the best."""
+        """True if the visits that the nodes left will bring cannot lift another move above the best."""
         made, evaluated = self.tree.root_visits - self._visits_before, self.tree.nodes
         if evaluated == 0:
             return False
@@ -174,12 +174,12 @@ class EvaluatorPool:
 
     @property
     def slots(self) -> int:
-        """How many batches are in flight at most; each has a thread."""
+        """Number of batches in flight at most; each has a thread."""
         return len(self._workers)
 
     @property
     def searches_at_once(self) -> int:
-        """How many searches that share batches keep all slots full, even while some begin, with few leaves."""
+        """Number of searches that share batches and keep all slots full, even while some begin, with few leaves."""
         rows = sum(worker.slot.capacity for worker in self._workers)
         return min(MOST_AT_ONCE, max(2 * len(self._workers), 2 * -(-rows // SHARE)))
 

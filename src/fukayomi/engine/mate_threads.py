@@ -18,7 +18,7 @@ RETRY_S = 0.005
 
 @dataclass(frozen=True, slots=True)
 class MateOptions:
-    """What is searched. By default nothing is."""
+    """Options of the mate searches. By default nothing is searched."""
 
     root_plies: int = 0
     """Longest mate of the root; 0: no search."""
@@ -54,7 +54,7 @@ class MateThreads:
         self._tried: set[tuple[Move, ...]] = set()  # positions on principal variations, by the moves that lead there
         self._is_over = threading.Event()
         self.error: Exception | None = None
-        """Why one of the threads failed; the search itself goes on."""
+        """Failure of one of the threads; the search itself goes on."""
         works = [self._search_root] * (options.root_plies > 0) + [self._search_pv] * options.pv_threads
         self._threads = [
             threading.Thread(target=self._run, args=(work,), name="fukayomi-mate", daemon=True) for work in works

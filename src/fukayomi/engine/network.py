@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 NETWORKS = Path(__file__).parent / "networks"
 SPARSE_IS_DEFAULT = False
-"""Whether the sparse network is taken unasked on a CPU: once it wins at all times a move (networks/MODEL_CARD.md)."""
+"""True if the sparse network is taken unasked on a CPU: once it wins at all times a move (networks/MODEL_CARD.md)."""
 STUBS = ("<hash>", "<uniform>")
 """Names that stand for evaluators without a network, for tests and measurements."""
 SUGGESTIONS_BYTES = 1 << 16
@@ -79,7 +79,7 @@ class Network:
     """
 
     name: str
-    """What it is called: name of the file, "embedded network" (with its name, where there are several), or the class of
+    """Name: that of the file, "embedded network" (with its name, where there are several), or the class of
     the evaluator."""
     settings: UsiSettings
     """Options of the search, with those that a file beside the network suggests (``network.onnx.ini``,

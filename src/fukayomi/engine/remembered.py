@@ -1,4 +1,4 @@
-"""What was measured of a network on this computer, kept in the cache folder so that it is measured once.
+"""Measurements of a network on this computer, kept in the cache folder so that it is measured once.
 
 A file holds one choice with everything on which it depends: the network, what the user asked for, the computer, the
 versions of the libraries. A file that is damaged, or holds something else, counts as none.
@@ -27,14 +27,14 @@ LONGEST_REASON = 500
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """How a network is run."""
+    """Choice of the way in which a network is run."""
 
     plan: Plan
     """Nothing in it is left open."""
     evaluations_per_s: float = 0.0
     """Positions per second, as measured; 0: not measured."""
     reason: str = ""
-    """Why this was chosen; "" where there was no choice."""
+    """Reason for this choice; "" where there was no choice."""
 
 
 def recall(network: NetworkFile, wanted: Plan) -> Choice | None:

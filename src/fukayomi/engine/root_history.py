@@ -1,4 +1,4 @@
-"""What the root of a search looks like as the search goes on, and what follows from it: whether the choice is settled.
+"""History of the root of a search as the search goes on, and what follows from it: whether the choice is settled.
 
 Nothing here reads a clock or a tree. The rules follow two papers: Baier and Winands, "Time Management for Monte-Carlo
 Tree Search in Go" (ACG 13, 2011), has the stop when no other move can catch up (EARLY) and more time for close or
@@ -55,7 +55,7 @@ class Look:
         return max(open_lines, key=lambda line: line.visits, default=None)
 
     def is_clear(self, coming: float) -> bool:
-        """Whether so many visits more cannot lift another move above the best.
+        """True if so many visits more cannot lift another move above the best.
 
         A proof that the best move loses could: that is not foreseen.
         """
@@ -63,7 +63,7 @@ class Look:
         return rival is None or self.best.visits - rival.visits > coming
 
     def is_unclear(self) -> bool:
-        """Whether another move has nearly as many visits, or a higher win rate: dlshogi's rule for more time."""
+        """True if another move has nearly as many visits, or a higher win rate: dlshogi's rule for more time."""
         rival = self.rival
         if rival is None:
             return False
@@ -72,7 +72,7 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """What is kept of a look: enough to see how the choice has changed."""
+    """Part of a look that is kept: enough to see how the choice has changed."""
 
     visits: int
     best: Move
@@ -90,12 +90,12 @@ class RootHistory:
 
     @property
     def factor(self) -> float:
-        """How much of the planned time the choice needs, `LEAST_FACTOR` to `MOST_FACTOR`: see `instability`."""
+        """Multiple of the planned time that the choice needs, `LEAST_FACTOR` to `MOST_FACTOR`: see `instability`."""
         return self._factor
 
     @property
     def kld_gain(self) -> float | None:
-        """What a visit of the last `KLD_INTERVAL` visits gained (`kld_gain`); None before there were as many."""
+        """Gain of a visit in the last `KLD_INTERVAL` visits (`kld_gain`); None before there were as many."""
         return self._kld_gain
 
     def add(self, look: Look) -> None:
@@ -113,7 +113,7 @@ class RootHistory:
 
 
 def instability(points: Sequence[Point], now: Look) -> float:
-    """How contested the choice of the best move is: 0 (settled) to 1.
+    """Instability of the choice of the best move: 0 (settled) to 1.
 
     It is the greatest of three numbers:
 

@@ -29,13 +29,13 @@ CHECK_INTERVAL_S = 0.02
 COUNT_INTERVAL_S = 0.002
 """The same where evaluations are counted instead of time."""
 GRACE_S = 0.03
-"""How long a stop waits for the first evaluation."""
+"""Time that a stop waits for the first evaluation."""
 MATE_SHARE = 0.02
 """Of a core, for the search for a mate of the root where batches use all cores: more costs strength at short times."""
 
 
 class Reason(Enum):
-    """Why a search ended."""
+    """Reasons why a search ended."""
 
     STOPPED = "stopped"
     TIME = "time is up"
@@ -65,7 +65,7 @@ class Progress:
     hashfull: int
     """Memory in use, per mille."""
     error: Exception | None = None
-    """What an evaluator raised; the search ended there."""
+    """Exception that an evaluator raised; the search ended there."""
     evaluations: int = 0
     """Positions that the network evaluated; the other nodes were in its cache."""
     playouts: int = 0
@@ -100,9 +100,9 @@ class SearchResult(Tabular):
     progress: Progress
     """The state in which the search ended."""
     reason: Reason
-    """Why it ended."""
+    """Reason why it ended."""
     mate_error: Exception | None = None
-    """Why a search for mates beside the tree failed; the search went on without it."""
+    """Failure of a search for mates beside the tree; the search went on without it."""
 
     @property
     def lines(self) -> tuple[SearchLine, ...]:
@@ -111,7 +111,7 @@ class SearchResult(Tabular):
 
     @property
     def error(self) -> Exception | None:
-        """What an evaluator raised; the search ended there."""
+        """Exception that an evaluator raised; the search ended there."""
         return self.progress.error
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
@@ -279,7 +279,7 @@ class Searcher:
         return SearchResult(best, pv[1] if len(pv) > 1 else None, final, reason, mate_error)
 
     def teaching(self) -> list[tuple[Move, int]]:
-        """What a network should learn of the last search: moves with weights of 1 to 65535, the best first.
+        """Policy target of the last search: moves with weights of 1 to 65535, the best first.
 
         See `fukayomi._native.Search.teaching`. Call it after a search by nodes, whose batches have all returned.
         """
@@ -353,7 +353,7 @@ class _Watch:
         return min(pause, self._end_of_time_s() - now)
 
     def _end_of_time_s(self) -> float:
-        """When the time is up, as things stand (`time.monotonic`)."""
+        """End of the search's time, as things stand (`time.monotonic`)."""
         limits, started_s = self._control.limits, self._control.started_s
         ends = [math.inf]
         if limits.time_ms is not None:
@@ -434,5 +434,5 @@ def _any_move(position: Position, search_moves: Sequence[Move]) -> Move:
 
 
 def has_score(line: SearchLine) -> bool:
-    """Whether a search says anything of a move. If it was neither visited nor proven, `winrate` is the position's."""
+    """True if a search says anything of a move. If it was neither visited nor proven, `winrate` is the position's."""
     return line.visits > 0 or line.winrate in (0.0, 1.0)

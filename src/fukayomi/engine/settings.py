@@ -50,12 +50,12 @@ NARROW_SHARE = 0.1
 
 
 def is_network_name(model: str) -> bool:
-    """Whether what names a network is no file: an embedded one, or an evaluator for tests."""
+    """True if a network's name names no file, but an embedded network, or an evaluator for tests."""
     return model in DEFAULT_NAMES or (model.startswith("<") and model.endswith(">"))
 
 
 def network_in_folder(model: Any, folder: Path) -> Any:
-    """What a file of settings in this folder names as a network; a relative path is relative to the folder."""
+    """Network that a file of settings in this folder names; a relative path is relative to the folder."""
     from fukayomi.settings import in_folder  # the engine itself needs no pydantic
 
     return model if isinstance(model, str) and is_network_name(model) else in_folder(model, folder)
@@ -105,7 +105,7 @@ class UsiSettings:
     further_batch_sizes: tuple[int, ...] = numbered(MOST_DEVICES, spin("DNN_Batch_Size", 0, 0, 1024))
     """Positions per batch of the second to eighth device; 0: as the first."""
     ensemble: bool = check("DNN_Ensemble", False)
-    """Whether all devices evaluate each position, and their weighted mean counts; otherwise one of them does."""
+    """Evaluate each position on all devices and take the weighted mean; otherwise evaluate it on one of them."""
     weight: int = spin("DNN_Weight", 100, 1, 10_000)
     further_weights: tuple[int, ...] = numbered(MOST_DEVICES, spin("DNN_Weight", 100, 1, 10_000))
     """Weight of a device's network in the mean; only ratios count."""
@@ -117,7 +117,7 @@ class UsiSettings:
     node_limit: int = spin("UCT_NodeLimit", 10_000_000, 10, 1_000_000_000, of_tree=True)
     """Most visits of the root."""
     reuse_subtree: bool = check("ReuseSubtree", True, of_tree=True)
-    """Whether to keep the part of the tree that is still valid when the position changes."""
+    """Keep the part of the tree that is still valid when the position changes."""
     leaf_mate_plies: int = spin("Leaf_Mate_Plies", 3, 0, 3, parameter="leaf_mate_plies")
     """Longest mate to look for at each new position, plies; 0: none."""
     leaf_mate_nodes: int = spin("Leaf_Mate_Nodes", 0, 0, 10_000, parameter="leaf_mate_nodes")
@@ -165,11 +165,11 @@ class UsiSettings:
     c_fpu_reduction_root: int = spin("C_fpu_reduction_root", 0, 0, 100, parameter="fpu_reduction_root", scale=100)
     """Reduction where FPU_root is "parent", at the root, percent."""
     fpu_visit_mass: bool = check("FPU_Visit_Mass", False, parameter="fpu_visit_mass")
-    """Whether the reduction counts a move's prior once for each visit, as dlshogi does, instead of once."""
+    """Count a move's prior in the reduction once for each visit, as dlshogi does, instead of once."""
     c_exponent: int = spin("C_exponent", 50, 0, 100, parameter="c_exponent", scale=100)
     """Exponent of the visits in the exploration, percent; 50: their square root."""
     c_variance: int = spin("C_variance", 0, 0, 100, parameter="c_variance", scale=100)
-    """How far exploration follows the spread of a position's values, percent; 0: not at all."""
+    """Influence of the spread of a position's values on exploration, percent; 0: none."""
     c_stdev: int = spin("C_stdev", 80, 1, 500, parameter="c_stdev", scale=1000)
     """Expected standard deviation of values, per mille, for C_variance and LCB_Stdevs."""
     lcb_stdevs: int = spin("LCB_Stdevs", 0, 0, 10_000, parameter="lcb_stdevs", scale=100)
@@ -197,29 +197,29 @@ class UsiSettings:
     time_shares: int = spin("Time_Shares", SHARES, 1, 100)
     """A move gets the remaining time divided by this number, and less before ply 30; the increment comes on top."""
     time_instability: int = spin("Time_Instability", 0, 0, 100)
-    """How much a contested best move lengthens the time for a move and a settled one shortens it, percent; 0: only one
+    """Change of the time for a move: longer if the best move is contested, shorter if settled, percent; 0: only one
     extension."""
     kld_min_gain: int = spin("KLD_Min_Gain", 0, 0, 1_000_000)
     """With a clock, stop when a visit changes the shares of visits by less than this, billionths of a nat; 0: off."""
     early_stop_nodes: bool = check("Early_Stop_Nodes", False)
-    """Whether a search by nodes also stops when the nodes that are left cannot change the best move."""
+    """Stop a search by nodes also when the nodes that are left cannot change the best move."""
     ponder: bool = check("USI_Ponder", False)
-    """Whether the engine may think in the opponent's time; `go ponder` is obeyed without it."""
+    """Allow the engine to think in the opponent's time; `go ponder` is obeyed without it."""
     stochastic_ponder: bool = check("Stochastic_Ponder", False)
     """With USI_Ponder: search the opponent's position in the opponent's time, and name no expected answer."""
     # The opening book.
     own_book: bool = check("USI_OwnBook", False, aliases=("OwnBook",))
-    """Whether to play from a book."""
+    """Play from a book."""
     book_file: str = filename("Book_File", "book.bin", aliases=("BookFile",))
     """YaneuraOu's text book or Apery's book.bin; "no_book": none."""
     book_dir: str = string("BookDir", "")
     """Folder of Book_File, unless that is a full path."""
     best_book_move: bool = check("Best_Book_Move", True)
-    """Whether to play the move with the highest count, of several the one with the best score; otherwise at random."""
+    """Play the move with the highest count, of several the one with the best score; otherwise choose at random."""
     consider_book_move_count: bool = check("ConsiderBookMoveCount", True)
-    """Whether random moves are chosen in proportion to their counts; otherwise with equal chances."""
+    """Choose random moves in proportion to their counts; otherwise with equal chances."""
     book_consider_draw: bool = check("Book_Consider_Draw", False)
-    """Whether to play the move with the best score, where a move that repeats a position has that of a draw."""
+    """Play the move with the best score, where a move that repeats a position has that of a draw."""
     book_consider_draw_depth: int = spin("Book_Consider_Draw_Depth", 0, 0, 256)
     """Moves of the book that are followed after each move for that; 0: only the move itself is looked at."""
     min_book_score: int = spin("Min_Book_Score", -3000, -30_000, 30_000)
@@ -227,7 +227,7 @@ class UsiSettings:
     book_moves: int = spin("BookMoves", 10_000, 0, 10_000)
     """Last move that is played from the book."""
     book_eval_diff: int = spin("BookEvalDiff", 99_999, 0, 99_999)
-    """How much lower than the best score that of a move may be, centipawns."""
+    """Largest difference by which a move's score may be below the best, centipawns."""
     book_eval_black_limit: int = spin("BookEvalBlackLimit", -99_999, -99_999, 99_999)
     """Least score of a move of Black, centipawns."""
     book_eval_white_limit: int = spin("BookEvalWhiteLimit", -99_999, -99_999, 99_999)
@@ -235,26 +235,26 @@ class UsiSettings:
     book_depth_limit: int = spin("BookDepthLimit", 0, 0, 99_999)
     """Least depth of the first move of a position."""
     narrow_book: bool = check("NarrowBook", False)
-    """Whether to leave out moves with less than a tenth of the counts."""
+    """Leave out moves with less than a tenth of the counts."""
     book_ignore_rate: int = spin("BookIgnoreRate", 0, 0, 100)
-    """How often to search although the book has a move, percent."""
+    """Probability of a search although the book has a move, percent."""
     flipped_book: bool = check("FlippedBook", True)
-    """Whether to look for the same position with the colours exchanged too."""
+    """Look for the same position with the colours exchanged too."""
     # Moves chosen at random, so that games differ.
     random_ply: int = spin("Random_Ply", 0, 0, 1000)
     """Moves up to this number are chosen at random among the good ones."""
     random_temperature: int = spin("Random_Temperature", 10_000, 0, 100_000)
     """A move is chosen with a probability proportional to visits^(1000 / Random_Temperature)."""
     random_temperature_drop: int = spin("Random_Temperature_Drop", 1000, 0, 100_000)
-    """What the temperature loses with each move of the same side; it does not fall below 100."""
+    """Decrease of the temperature with each move of the same side; it does not fall below 100."""
     random_cutoff: int = spin("Random_Cutoff", 15, 0, 1000)
-    """How much lower than the best move's win rate that of a chosen move may be, per mille."""
+    """Largest difference by which a chosen move's win rate may be below that of the best move, per mille."""
     random_cutoff_drop: int = spin("Random_Cutoff_Drop", 0, 0, 1000)
-    """What the cutoff loses with each move of the same side, per mille."""
+    """Decrease of the cutoff with each move of the same side, per mille."""
     random2_ply: int = spin("Random2_Ply", 0, 0, 1000)
     """Moves after Random_Ply, up to this number, are sometimes chosen at random."""
     random2_probability: int = spin("Random2_Probability", 40, 0, 1000)
-    """How often, per mille."""
+    """Probability that such a move is chosen at random, per mille."""
     random2_temperature: int = spin("Random2_Temperature", 10_000, 0, 100_000)
     """As Random_Temperature."""
     random2_cutoff: int = spin("Random2_Cutoff", 30, 0, 1000)
@@ -271,14 +271,14 @@ class UsiSettings:
     eval_coef: int = spin("Eval_Coef", round(EVAL_SCALE), 1, 10_000)
     """Scale of centipawns: a win rate p is Eval_Coef * ln(p / (1 - p))."""
     debug: bool = check("DebugMessage", False)
-    """Whether to write the time budget and the reason why a search ended."""
+    """Write the time budget and the reason why a search ended."""
 
     def evaluator_key(self) -> tuple[object, ...]:
         """The options of the network: if they change, it must be loaded again."""
         return self.devices(), self.ensemble, self.cache_mb
 
     def plan(self) -> Plan:
-        """How the network of the first device is to be run."""
+        """Plan for running the network of the first device."""
         return Plan(self.provider, self.precision, self.threads, self.slots, self.batch_size)
 
     def devices(self) -> tuple["Device", ...]:
@@ -301,12 +301,12 @@ class UsiSettings:
 
     @property
     def ponders_stochastically(self) -> bool:
-        """Whether to search the opponent's position after each move."""
+        """True if the opponent's position is searched after each move."""
         return self.ponder and self.stochastic_ponder
 
     @property
     def book_choice(self) -> Literal["count", "score", "random", "even"]:
-        """How to choose among the moves of the book."""
+        """Rule for the choice among the moves of the book."""
         if self.book_consider_draw:
             return "score"
         if self.best_book_move:
@@ -314,7 +314,7 @@ class UsiSettings:
         return "random" if self.consider_book_move_count else "even"
 
     def book_limits(self) -> BookLimits:
-        """Which moves of the book may be played."""
+        """Limits on the moves of the book that may be played."""
         return BookLimits(
             last_ply=self.book_moves,
             least_score_black_cp=max(self.min_book_score, self.book_eval_black_limit),
@@ -325,7 +325,7 @@ class UsiSettings:
         )
 
     def draw_cp(self, color: Color) -> int:
-        """What a draw is worth to a side, centipawns."""
+        """Value of a draw for a side, centipawns."""
         value = self.draw_value_black if color == BLACK else self.draw_value_white
         return centipawns(value / 1000, self.eval_coef)
 

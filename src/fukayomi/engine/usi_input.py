@@ -1,4 +1,4 @@
-"""What the engine reads: lines with the time of their arrival."""
+"""Input of the engine: lines with the time of their arrival."""
 
 import io
 import time

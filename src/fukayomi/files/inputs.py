@@ -87,7 +87,7 @@ def require_file(path: Path | str) -> None:
 
 
 def problem_of(path: Path | str) -> str | None:
-    """Why a path cannot be read as a file, in words for a message that names it; None if it is a regular file."""
+    """Reason why a path cannot be read as a file, in words for a message that names it; None for a regular file."""
     try:
         require_file(path)
     except FileNotFoundError:
@@ -102,7 +102,7 @@ def problem_of(path: Path | str) -> str | None:
 
 
 def replaceable(path: Path | str) -> Path:
-    """Where to write what replaces a file, or makes it; links are followed, and stay.
+    """Path at which to write what replaces a file, or makes it; links are followed, and stay.
 
     Raises:
         InputFileError: The path is a named pipe, a socket or a device.

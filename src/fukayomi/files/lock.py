@@ -63,7 +63,7 @@ class FolderLock:
 
 
 def is_locked(folder: Path, name: str = "lock") -> bool:
-    """Whether somebody holds the lock of a folder; False where it cannot be tried, as on a disk that is read-only."""
+    """True if somebody holds the lock of a folder; False where it cannot be tried, as on a disk that is read-only."""
     if not (folder / name).is_file():
         return False
     try:

@@ -54,7 +54,7 @@ class Checkpoint:
     averages: int = 0
     """Updates of the averages so far."""
     guard: dict[str, float] = field(default_factory=dict[str, float])
-    """What the guard of the loss knows of the steps so far."""
+    """State of the guard of the loss after the steps so far."""
 
     @property
     def exported(self) -> dict[str, Tensor]:

@@ -56,7 +56,7 @@ class TestSet:
     """Positions of a block."""
 
     def resampled(self) -> str:
-        """What the intervals are computed from, in words."""
+        """Data that the intervals are computed from, in words."""
         games = [counted(self.games, "game")] if self.games else []
         size = counted(self.block, "consecutive position")
         blocks = [f"{counted(self.blocks, 'block')} of {size}"] if self.blocks else []

@@ -36,7 +36,7 @@ def require_targets(heads: Collection[HeadName], data: Dataset) -> None:
 
 
 def has_targets(head: HeadName, data: Dataset) -> bool:
-    """Whether a head has something to learn from in one of the files."""
+    """True if a head has something to learn from in one of the files."""
     if head == "soft-policy":
         return data.has_choices
     return head == "wdl" or data.has_following_moves

@@ -35,18 +35,18 @@ MOST_LOST = 0.03
 
 @dataclass(frozen=True)
 class Int8Export:
-    """What `export_int8` did."""
+    """Result of `export_int8`."""
 
     path: Path
     """The file written."""
     calibration_positions: int
     """Positions on which the activations were measured."""
     agreement: Agreement
-    """How the file agrees with the network in float32, on positions that were not used to make it."""
+    """Agreement of the file with the network in float32, on positions that were not used to make it."""
 
     @property
     def keeps_best_moves(self) -> bool:
-        """Whether no more than `MOST_LOST` of the best moves are other ones."""
+        """True if no more than `MOST_LOST` of the best moves are other ones."""
         return 1 - self.agreement.top1 <= MOST_LOST
 
 

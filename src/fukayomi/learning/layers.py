@@ -80,7 +80,7 @@ class LayerInfo(BaseModel):
 
 
 def layer_path(original: Path | str, layer: str) -> Path:
-    """Where a layer of a file is.
+    """Path of a layer of a file.
 
     >>> layer_path("games/w1-000001.hcpe3", "3fa92b1c-n100").as_posix()
     'games/w1-000001.layer-3fa92b1c-n100.hcpe3'
@@ -95,7 +95,7 @@ def layer_path(original: Path | str, layer: str) -> Path:
 
 
 def is_layer(path: Path) -> bool:
-    """Whether a file is a layer, by its name."""
+    """True if a file is a layer, by its name."""
     return _LAYER.fullmatch(path.name) is not None
 
 

@@ -102,7 +102,7 @@ class MoveLists:
         return found / self.sums(found).clamp_min(1e-12)[self.rows]
 
     def is_best(self, logits: Tensor) -> Tensor:
-        """Whether the move played is the first with the largest logit, 1 or 0: [N]."""
+        """1 if the move played is the first with the largest logit, otherwise 0: [N]."""
         largest = torch.segment_reduce(logits, "max", offsets=self.offsets)
         maxima = torch.nonzero(logits >= largest[self.rows]).squeeze(1)
         first = torch.full_like(self.played, len(logits))
@@ -112,7 +112,7 @@ class MoveLists:
 
 @dataclass(frozen=True)
 class HeadTargets:
-    """What N positions have for the heads that only training has, as `data.batch.HeadArrays` says."""
+    """Targets of N positions for the heads that only training has, as `data.batch.HeadArrays` says."""
 
     draws: Tensor
     """float32 [N]."""
@@ -126,7 +126,7 @@ class HeadTargets:
 
 @dataclass(frozen=True)
 class Targets:
-    """What N positions should be evaluated to, from the view of the side to move."""
+    """Targets of N positions, from the view of the side to move."""
 
     labels: Tensor
     """int64 [N]: labels of the moves played; NO_POLICY_LABEL where there is none, and then `soft` is not None."""
@@ -155,7 +155,7 @@ class Targets:
         return -torch.zeros_like(policy[:, 0]).index_add(0, places // POLICY_LABELS, terms)
 
     def is_best(self, policy: Tensor) -> Tensor:
-        """Whether the most likely move is the one played, 1 or 0: [N]."""
+        """1 if the most likely move is the one played, otherwise 0: [N]."""
         if self.moves is not None:
             return self.moves.is_best(policy)
         return (policy.argmax(dim=1) == self.labels).float()
@@ -170,7 +170,7 @@ class Targets:
 
 @dataclass(frozen=True)
 class TeacherTargets:
-    """What another network makes of N positions."""
+    """Evaluations of N positions by another network."""
 
     policy: Tensor
     """float32 [N, 2187]: probabilities, which add up to 1."""
@@ -182,7 +182,7 @@ class TeacherTargets:
 
 @dataclass(frozen=True)
 class LossWeights:
-    """How the parts of the loss are weighted."""
+    """Weights of the parts of the loss."""
 
     val_lambda: float = VAL_LAMBDA
     """Share of the search value in the value target, 0 to 1; the rest is the game's result."""

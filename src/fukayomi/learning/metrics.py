@@ -59,7 +59,7 @@ class Metrics(Tabular):
 
     @property
     def is_finite(self) -> bool:
-        """Whether all are numbers, but for those of the policy on a test set without moves."""
+        """True if all are numbers, but for those of the policy on a test set without moves."""
         return all(isfinite(value) for name, value in self.as_dict().items() if name not in _OF_MOVES)
 
 

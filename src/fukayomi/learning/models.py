@@ -195,7 +195,7 @@ SPARSE_WRITERS: dict[str, Callable[[SparseNetwork, Path], None]] = {
     SPARSE_SUFFIX: save_sparse,
     ".safetensors": save_parameters,
 }
-"""How a sparse network is written, by the end of the file's name."""
+"""Writers of a sparse network, by the end of the file's name."""
 
 
 def _export_sparse(network: SparseNetwork, path: Path, *, half: bool) -> None:

@@ -42,7 +42,7 @@ the rate is dlshogi's in proportion to the batch. "reanalyze": what MuZero Reana
 value losses times 0.25, and PRESET_TARGETS). The 80 % of renewed policies are the default of `fukayomi reanalyze`; its
 network is the target network. "sparse": for sparse networks, which have these without being asked."""
 PRESET_TARGETS: dict[PresetName, dict[str, Any]] = {"reanalyze": {"n_step": 5}}
-"""What presets say of the targets."""
+"""Settings of the targets in presets."""
 
 
 class TrainingError(InvalidValueError):
@@ -146,7 +146,7 @@ def _scale(scale: float | str) -> float | str:
 
 
 class TargetSettings(Settings):
-    """How visits and evaluations become training targets; arguments of `Dataset`."""
+    """Settings that turn visits and evaluations into training targets; arguments of `Dataset`."""
 
     temperature: Annotated[float, Field(ge=0)] = TEMPERATURE
     """T in the weight of a move in hcpe3 and avg, visits^(1/T); 0 takes the move with the most visits."""
@@ -177,7 +177,7 @@ class RunSettings(Settings):
     every batch. A checkpoint, .safetensors, dlshogi's .npz or .pth, or .onnx or .sparse, which compute on the CPU;
     embedded is the embedded residual network."""
     device: str = "auto"
-    """Where to compute: cpu, cuda, cuda:1, or auto, which is cuda if there is one."""
+    """Device to compute on: cpu, cuda, cuda:1, or auto, which is cuda if there is one."""
     threads: PositiveInt | None = None
     """CPU threads; None: the fastest of one, half and all, measured at the start."""
     eval_interval: PositiveInt = EVAL_INTERVAL

@@ -1,4 +1,4 @@
-"""What depends on the family of networks in a run: the names of their files, and where they are computed."""
+"""Properties of the family of networks in a run: the names of their files, and where they are computed."""
 
 from pathlib import Path
 
@@ -16,12 +16,12 @@ AnyNetwork = AnyConfig | Path | str
 
 
 def is_sparse(network: AnyNetwork) -> bool:
-    """Whether it is a sparse one; a file says so by its name."""
+    """True if the network is sparse; a file says so by its name."""
     return str(network).endswith(SPARSE) if isinstance(network, Path | str) else isinstance(network, SparseConfig)
 
 
 def suffix_of(network: AnyNetwork) -> str:
-    """How the name of its file ends, or has to end: readers tell the family by it.
+    """Suffix that the name of its file has, or has to have: readers tell the family by it.
 
     >>> suffix_of(SparseConfig()), suffix_of("a/b.sparse"), suffix_of("model")
     ('.sparse', '.sparse', '.onnx')
@@ -30,7 +30,7 @@ def suffix_of(network: AnyNetwork) -> str:
 
 
 def precision_of(network: AnyNetwork, precision: str) -> str:
-    """What it is computed in where residual networks are in a precision: a sparse one is integers of 8 bits."""
+    """Precision of a network where residual networks are in this one: a sparse one is integers of 8 bits."""
     return "int8" if is_sparse(network) else precision
 
 

@@ -56,7 +56,7 @@ class RunFolder:
         return self.networks / f"{network_name(generation)}.pt"
 
     def chunk_name(self, chunk: Path) -> str:
-        """What the journal calls a chunk: its path in the folder of games, without suffix."""
+        """Name of a chunk in the journal: its path in the folder of games, without suffix."""
         return chunk.relative_to(self.games).with_suffix("").as_posix()
 
     def verified(self, network: KeptNetwork) -> Path:
@@ -103,7 +103,7 @@ class RunFolder:
 
     @property
     def is_locked(self) -> bool:
-        """Whether a process works on this run."""
+        """True if a process works on this run."""
         return is_locked(self.path, LOCK_NAME)
 
     def saved_settings(self) -> LoopSettings:
@@ -118,5 +118,5 @@ class RunFolder:
 
     @property
     def has_begun(self) -> bool:
-        """Whether a step is done."""
+        """True if a step is done."""
         return self.journal_file.is_file() and self.journal_file.stat().st_size > 0

@@ -44,7 +44,7 @@ class KeptNetwork(_Model):
 
     @property
     def name(self) -> str:
-        """What tables call it: network-0003."""
+        """Name in tables: network-0003."""
         return network_name(self.generation)
 
 
@@ -98,7 +98,7 @@ class Ingested(_Model):
     opponents: dict[str, tuple[int, int, int]]
     """Wins, draws and losses against each opponent of the league in the accepted chunks of the generation."""
     flags: tuple[str, ...] = ()
-    """What the tripwires say of workers whose games differ from those of the others."""
+    """Findings of the tripwires about workers whose games differ from those of the others."""
 
 
 class Reanalyzed(_Model):
@@ -155,11 +155,11 @@ class Gated(_Model):
     decision: str
     """H0, H1, continue, or none without a match."""
     passed: bool | None
-    """Whether the new network passed; None without a match."""
+    """True if the new network passed; None without a match."""
     kept: bool
-    """Whether the new network generates the next games."""
+    """True if the new network generates the next games."""
     rolled_back: bool = False
-    """Whether the learner went back to the network that generates games."""
+    """True if the learner went back to the network that generates games."""
 
     @property
     def games(self) -> int:
@@ -182,7 +182,7 @@ class Measured(_Model):
     games: int
     """Games played; 0 if there was nothing to measure."""
     opponents: tuple[str, ...]
-    """Who it played."""
+    """Opponents that it played."""
 
 
 Entry = Annotated[Started | Played | Ingested | Reanalyzed | Trained | Gated | Measured, Field(discriminator="step")]
@@ -205,7 +205,7 @@ class Journal:
         self.path = folder / JOURNAL_NAME
         """Its file."""
         self.reanalyzes = reanalyzes
-        """Whether generations have the step `reanalysis`."""
+        """True if generations have the step `reanalysis`."""
         self.entries: list[Entry] = []
         """The steps, in order."""
         if not self.path.is_file():
@@ -320,7 +320,7 @@ class Journal:
 
     @property
     def has_rolled_back(self) -> bool:
-        """Whether the learner went back to the network that generates games after the last test."""
+        """True if the learner went back to the network that generates games after the last test."""
         gated = self.last(Gated)
         return gated is not None and gated.rolled_back
 
@@ -336,5 +336,5 @@ class Journal:
 
 
 def network_name(generation: int) -> str:
-    """What a network is called: ``network-0003``."""
+    """Name of a network: ``network-0003``."""
     return f"network-{generation:04}"

@@ -49,7 +49,7 @@ FEWEST_CALIBRATION_POSITIONS = 64
 FRESH_POSITIONS = 4096
 """New positions on which a network is evaluated before it learns from them."""
 PLAN_NAME = "plan.json"
-"""What the learner trains on, in its folder."""
+"""File in the learner's folder with what it trains on."""
 NEVER = 1 << 62
 """Steps between two evaluations: there is one after the last step."""
 

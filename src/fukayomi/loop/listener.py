@@ -1,4 +1,4 @@
-"""How a learning run reports what it does: the interface, and listeners that write its log and its present state."""
+"""Reports of a learning run: the interface, and listeners that write its log and its present state."""
 
 import contextlib
 import json

@@ -54,7 +54,7 @@ class Run:
 
     @cached_property
     def openings(self) -> Openings | None:
-        """Where its games begin; None: at the start position.
+        """Openings of the games of a run; None: they begin at the start position.
 
         Raises:
             LoopError: A file holds no positions or cannot be read, or shares some with those of the gate or of the
@@ -127,7 +127,7 @@ class Run:
 
 
 def _best_precision(settings: LoopSettings) -> Precision:
-    """What the networks of a new run are computed in.
+    """Precision of the networks of a new run.
 
     Raises:
         LoopError: The device cannot do what the settings say.

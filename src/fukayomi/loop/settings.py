@@ -82,13 +82,13 @@ TrainingFiles = Annotated[tuple[str, ...], AfterValidator(_with_weights), FromFi
 
 
 class GeneratorSettings(Settings):
-    """What plays the games: on this machine, or on that of each worker of a fleet."""
+    """Settings of the generator of games: on this machine, or on that of each worker of a fleet."""
 
     device: str = "native"
-    """What runs the network, as DNN_Provider: native (residual and sparse networks), cpu (all in ONNX), openvino, cuda,
+    """Device of the network, as DNN_Provider: native (residual and sparse networks), cpu (all in ONNX), openvino, cuda,
     tensorrt, or auto. Only with native and cpu are the games the same in every run."""
     precision: Precision | None = None
-    """What residual networks are computed in; sparse ones have integers of their own. fp32; or int16 with the device
+    """Precision of residual networks; sparse ones have integers of their own. fp32; or int16 with the device
     native, on x86 CPUs with AVX2; or int8 with the device cpu or openvino. None: int16 where device is native, the CPU
     has AVX2 and there is no fleet; int8 where device is cpu, the CPU has the instructions for it (VNNI) and each
     league.network its int8 file; otherwise fp32. The run keeps it. GPUs choose by themselves."""
@@ -101,11 +101,11 @@ class GeneratorSettings(Settings):
 
     @property
     def is_int8(self) -> bool:
-        """Whether each network of the run has an int8 file."""
+        """True if each network of the run has an int8 file."""
         return self.precision == "int8"
 
     def precision_on(self, device: str) -> str:
-        """What residual networks of the run are computed in on a device, as `Network` takes it.
+        """Precision of residual networks of the run on a device, as `Network` takes it.
 
         Of networks that may be sparse, `precision_for` says it.
 
@@ -119,7 +119,7 @@ class GeneratorSettings(Settings):
 
 
 class OpeningSettings(Settings):
-    """Where games begin."""
+    """Positions where games begin."""
 
     files: Annotated[tuple[str, ...], FromFile(in_folder)] = ()
     """Files of positions: hcp, or a line in SFEN or USI for each, with relative weights as in "balanced.sfen*2". None:
@@ -147,7 +147,7 @@ class FleetSettings(Settings):
 
 
 class LearnerSettings(Settings):
-    """How a network is made from the games."""
+    """Settings of the learner, which makes a network from the games."""
 
     samples_per_position: Annotated[float, Field(gt=0, le=1000)] = 4.0
     """Training samples for each new position, at most; KataGo's cap is 4."""
@@ -169,7 +169,7 @@ class LearnerSettings(Settings):
     test: TrainingFiles = ()
     """Test files, on which every new network is evaluated."""
     device: str = "auto"
-    """Where to train: cpu, cuda, cuda:1, or auto, which is cuda if there is one."""
+    """Device to train on: cpu, cuda, cuda:1, or auto, which is cuda if there is one."""
     threads: Positive | None = None
     """CPU threads; None: all. The weights depend on the number."""
     checkpoint_interval: Positive = 1000
@@ -183,7 +183,7 @@ class LearnerSettings(Settings):
 
 
 class PlaySettings(Settings):
-    """How networks play each other when their strength is measured."""
+    """Settings of the games between networks that measure their strength."""
 
     nodes: Positive = 100
     """Playouts for each move, fewer where the best is clear. Where a USI engine plays too: nodes of each search."""
@@ -192,7 +192,7 @@ class PlaySettings(Settings):
     max_plies: Positive = 256
     """A game is a draw after this many plies."""
     device: str = "native"
-    """What runs the networks, as DNN_Provider: native (residual and sparse networks), cpu (all in ONNX), openvino,
+    """Device of the networks, as DNN_Provider: native (residual and sparse networks), cpu (all in ONNX), openvino,
     cuda, tensorrt, or auto. Only with native and cpu is each game the same in every run."""
     openings: Annotated[Path | None, FromFile(in_folder)] = None
     """File of openings, which self-play must not use; None: those that come with the package."""
@@ -204,7 +204,7 @@ class PlaySettings(Settings):
 
     @property
     def between_networks(self) -> bool:
-        """Whether games are between two networks; in those with a USI engine chance may play a part."""
+        """True if games are between two networks; in those with a USI engine chance may play a part."""
         return True
 
 
@@ -212,11 +212,11 @@ class RunReanalysisSettings(NewTargets):
     """Stored positions of the window that are searched again by the network that generates games."""
 
     select: Selection = Selection.RANDOM
-    """Which ones: "random" or "surprise", in each chunk of the window whose targets are of an earlier network; "age":
-    the chunks with the oldest targets."""
+    """Positions to choose: "random" or "surprise", in each chunk of the window whose targets are of an earlier network;
+    "age": the chunks with the oldest targets."""
 
     def settings(self, seed: int) -> ReanalysisSettings:
-        """What is done with a chunk. By age whole chunks are chosen, so all of their positions are."""
+        """Settings of a chunk's reanalysis. By age whole chunks are chosen, so all of their positions are."""
         targets: dict[str, Any] = {name: getattr(self, name) for name in NewTargets.model_fields}
         if self.select is Selection.AGE:
             targets["share"] = 1.0
@@ -234,10 +234,10 @@ class GateSettings(PlaySettings, Hypotheses):
     elo1: float = 30.0
     """Advantage of the new network under H1; larger than `elo0`."""
     undecided: Undecided = "score"
-    """Whether a network passes when all games are played and the test is undecided; "score": with half of the points
+    """Decision when all games are played and the test is undecided; "score": the network passes with half of the points
     or more."""
     rollback: bool = False
-    """Whether the learner goes back to the weights of the last network that passed when one fails."""
+    """Return the learner to the weights of the last network that passed when one fails."""
 
     @model_validator(mode="after")
     def _is_a_test(self) -> Self:
@@ -276,7 +276,7 @@ class AnchorSettings(Settings):
 
 
 class StrengthSettings(PlaySettings):
-    """How strong the networks are: each network that passed plays anchors and earlier networks."""
+    """Measurements of the networks' strength: each network that passed plays anchors and earlier networks."""
 
     games: Annotated[int, Field(ge=0, le=100_000, multiple_of=2)] = 100
     """Games against each opponent; 0: no matches."""
@@ -285,7 +285,7 @@ class StrengthSettings(PlaySettings):
     earlier: Annotated[int, Field(ge=0, le=20)] = 2
     """Earlier networks that are opponents, the newest ones."""
     first: bool = False
-    """Whether the first network is one, too; it is soon too weak to tell others apart."""
+    """Make the first network an opponent, too; it is soon too weak to tell others apart."""
     anchors: Annotated[tuple[AnchorSettings, ...], Field(alias="anchor")] = ()
     """Opponents besides: tables [[strength.anchor]]."""
 
@@ -304,7 +304,7 @@ class StrengthSettings(PlaySettings):
 
 
 class RunLeagueSettings(LeagueRules):
-    """Who else plays: a share of the games is against USI engines and earlier networks of the run."""
+    """League of a run: a share of the games is against USI engines and earlier networks of the run."""
 
     past: Annotated[int, Field(ge=0, le=20)] = 0
     """Earlier networks that are opponents, the newest that generated games; those that win more are drawn more
@@ -345,25 +345,25 @@ class LoopSettings(LearningSettings):
     seed: Annotated[int, Field(ge=0, lt=1 << 32)] = 1
     """Random seed of everything."""
     selfplay: SelfplaySettings = SelfplaySettings()
-    """How games are played."""
+    """Settings of the games."""
     openings: OpeningSettings = OpeningSettings()
-    """Where they begin."""
+    """Positions where the games begin."""
     generator: GeneratorSettings = GeneratorSettings()
-    """What plays them."""
+    """Generator of the games."""
     fleet: FleetSettings | None = None
     """Workers on other machines; None: this process plays."""
     league: RunLeagueSettings | None = None
-    """Who plays besides the network that generates games; None: nobody."""
+    """Players besides the network that generates games; None: nobody."""
     window: WindowSettings = WindowSettings()
-    """Which positions the learner draws from."""
+    """Positions that the learner draws from."""
     reanalysis: RunReanalysisSettings | None = None
-    """Which of them are searched again before each training; None: none."""
+    """Positions of the window that are searched again before each training; None: none."""
     learner: LearnerSettings = LearnerSettings()
-    """How a network is made from the games."""
+    """Settings of the learner, which makes a network from the games."""
     gate: GateSettings = GateSettings()
     """The test that a new network has to pass."""
     strength: StrengthSettings = StrengthSettings()
-    """How its strength is measured."""
+    """Measurements of the networks' strength."""
 
     @model_validator(mode="after")
     def _chunks_fit(self) -> Self:

@@ -34,7 +34,7 @@ from fukayomi.tabular import counted
 
 @dataclass(frozen=True)
 class LoopResult:
-    """How far a run is."""
+    """Progress of a run."""
 
     folder: Path
     """Folder of the run."""
@@ -51,7 +51,7 @@ class LoopResult:
 
     @property
     def finished(self) -> bool:
-        """Whether all generations are complete."""
+        """True if all generations are complete."""
         return self.generations >= self.of
 
 
@@ -128,7 +128,7 @@ def _check_manifest(run: Run) -> None:
 
 @contextmanager
 def _open_generator(run: Run) -> Yields[Generator]:
-    """What the settings say: the pool of this process, or a fleet."""
+    """Generator that the settings name: the pool of this process, or a fleet."""
     if run.settings.fleet is None:
         yield partial(local_generator, run.settings.generator)
         return

@@ -1,4 +1,4 @@
-"""How much of the games the learner sees: a window that grows by a power law, and a budget of samples.
+"""Part of the games that the learner sees: a window that grows by a power law, and a budget of samples.
 
 The window is KataGo's (D. Wu, "Accelerating Self-Play Learning in Go", arXiv:1902.10565, appendix C): of N positions
 in all it has the newest ``start * (1 + growth * ((N / start)^exponent - 1) / exponent)``, and all of them up to
@@ -18,14 +18,14 @@ from fukayomi.settings import Settings
 
 
 class WindowSettings(Settings):
-    """Which positions the learner draws from."""
+    """Window of positions that the learner draws from."""
 
     start: Annotated[int, Field(ge=1)] = 250_000
     """Positions up to which the window has all there are."""
     growth: Annotated[float, Field(ge=0, le=1)] = 0.4
-    """How much the window grows with each position from there on."""
+    """Growth of the window with each position from there on."""
     exponent: Annotated[float, Field(gt=0, le=1)] = 0.75
-    """How fast that slows down; 1: not at all."""
+    """Exponent that slows this growth down; 1: not at all."""
 
 
 def window_positions(total: int, window: WindowSettings) -> int:
@@ -68,7 +68,7 @@ def first_in_window(sizes: Sequence[int], window: WindowSettings) -> int:
 
 
 class Purchase(NamedTuple):
-    """What a budget of samples buys."""
+    """Steps that a budget of samples buys, and the rest."""
 
     steps: int
     """Optimiser steps."""

@@ -212,7 +212,7 @@ class TransformerBlock(nn.Module):
         return x + self.norm2(self.fc2(self.dropout(y)))
 
     def attention(self, x: Tensor) -> Tensor:
-        """What each square gathers from all squares: [N, C, 9, 9] to the same shape."""
+        """Values that each square gathers from all squares: [N, C, 9, 9] to the same shape."""
         channels = x.shape[1]
         parts: Tensor = self.qkv(x).reshape(-1, 3, self.heads, channels // self.heads, SQUARES).transpose(3, 4)
         query, key, value = parts.unbind(1)  # each [N, heads, 81, C / heads]
@@ -236,7 +236,7 @@ BLOCKS: dict[BlockKind, type[Block]] = {
 
 
 class Final(nn.Module):
-    """What follows the last pre-activation block: BN, act."""
+    """Layers after the last pre-activation block: BN, act."""
 
     def __init__(self, config: NetworkConfig) -> None:
         super().__init__()

@@ -27,9 +27,9 @@ REQUIRED = ("blocks", "channels", "activation", "value_hidden")
 MAX_PARAMETERS = 500_000_000
 """An ONNX file has at most 2 GiB."""
 LARGE_KERNEL_INTERVAL = 5
-"""What a name with _lk means."""
+"""Interval that a name with _lk stands for."""
 SQUEEZE = 8
-"""What a name in senet means without _reduction."""
+"""Reduction of a senet whose name has no _reduction."""
 SHORT_TERM_PLIES = (6, 16)
 """Over how many plies the outputs of the head "short-term-value" average the search values."""
 USUAL_CHANNELS = {10: 192, 15: 224, 20: 256, 30: 384, 40: 512}
@@ -70,7 +70,7 @@ class NetworkConfig(Settings):
     large_kernel_interval: Annotated[int, Field(ge=0, le=MOST_BLOCKS)] = 0
     """Every n-th block has parallel 1x9, 9x1 and 1x1 convolutions; 0: none."""
     transformer_blocks: Annotated[int, Field(ge=0)] = 0
-    """How many of the blocks, the last ones, are Transformer blocks."""
+    """Number of the blocks, the last ones, that are Transformer blocks."""
     head_width: Channels = HEAD_WIDTH
     """Channels of an attention head in a Transformer block; with fewer channels there is one head."""
     stem: StemKind = "sum"
@@ -200,7 +200,7 @@ class NetworkConfig(Settings):
 
 
 def plain_values(values: object) -> dict[str, Any]:
-    """What a file says of a network, by name; empty if it is no dictionary."""
+    """Values of a network in a file, by name; empty if it is no dictionary."""
     return (
         {str(name): value for name, value in cast("dict[Any, Any]", values).items()} if isinstance(values, dict) else {}
     )

@@ -41,7 +41,7 @@ TORCH_NAMES = {chainer: name for names in (PLAIN_NAMES, NORM_NAMES) for name, ch
 MOST_ARRAYS = 20_000
 """More than a network of the most blocks has."""
 DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError)
-"""What reading damaged archives raises: NotImplementedError and UnicodeDecodeError are among them."""
+"""Exceptions from reading damaged archives: NotImplementedError and UnicodeDecodeError are among them."""
 NUMBERED = (NetworkConfig(activation="relu", pre_activation=True), NetworkConfig())
 """wideresnet10 and resnet10_swish, whose layers dlshogi numbers through."""
 PLAIN = {

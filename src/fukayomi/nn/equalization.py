@@ -163,11 +163,11 @@ class _Groups:
         return tensor
 
     def is_free(self, tensor: str) -> bool:
-        """Whether its channels may be scaled."""
+        """True if its channels may be scaled."""
         return self.of(tensor) not in self._fixed
 
     def _is_plain(self, node: NodeProto) -> bool:
-        """Whether a convolution is not grouped and has weights of its own."""
+        """True if a convolution is not grouped and has weights of its own."""
         grouped = any(attribute.name == "group" and attribute.i != 1 for attribute in node.attribute)
         own = all(name in self._constants and self._uses[name] == 1 for name in node.input[1:])
         return not grouped and own and self._constants[node.input[1]] == 4
@@ -187,7 +187,7 @@ def _ranges(
 
 
 def _factors(sizes: list[Sizes]) -> Sizes:
-    """What to divide each channel by, [C]; the geometric mean of the factors is 1."""
+    """Divisors of the channels, [C]; their geometric mean is 1."""
     logs = [np.log(np.maximum(size / size.max(), SMALLEST)) for size in sizes if size.max() > 0]
     if not logs:
         return np.ones_like(sizes[0])

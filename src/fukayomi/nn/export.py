@@ -40,7 +40,7 @@ MAX_VALUE_ERROR = {False: 1e-4, True: 5e-3}
 
 @dataclass(frozen=True)
 class Agreement:
-    """How an exported file compares with the network in torch, float32."""
+    """Agreement of an exported file with the network in torch, float32."""
 
     positions: int
     """Positions compared."""

@@ -1,4 +1,4 @@
-"""What follows the trunk: the heads for policy and value, and further ones that help training alone.
+"""Heads after the trunk: those for policy and value, and further ones that help training alone.
 
 The further heads are never exported, so they cost nothing in play. They make the trunk, and the hidden layer of the
 value head, know more than one move and one result:

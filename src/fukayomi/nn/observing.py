@@ -1,4 +1,4 @@
-"""What is inside a network of ONNX while it computes: any of its tensors."""
+"""Observation of an ONNX network while it computes: any of its tensors."""
 
 # pyright: reportUnknownMemberType=false, reportMissingTypeStubs=false
 

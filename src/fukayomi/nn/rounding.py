@@ -102,7 +102,7 @@ def _integers(weights: Matrix, steps: Matrix) -> NDArray[np.int8]:
 
 
 def _patches(values: NDArray[np.float32], kernel: Sequence[int], attributes: Mapping[str, Any]) -> NDArray[np.float32]:
-    """What a kernel sees at each square, [N * squares, channels * height * width], of planes [N, channels, 9, 9]."""
+    """Patch of a kernel at each square, [N * squares, channels * height * width], of planes [N, channels, 9, 9]."""
     top, left, bottom, right = attributes.get("pads", [0, 0, 0, 0])
     padded = np.pad(values, ((0, 0), (0, 0), (top, bottom), (left, right)))
     seen = np.lib.stride_tricks.sliding_window_view(padded, (kernel[0], kernel[1]), axis=(2, 3))
@@ -120,7 +120,7 @@ def _kernels(quantized: ModelProto) -> dict[str, tuple[str, str]]:
 
 
 def _is_plain(node: NodeProto) -> bool:
-    """Whether it is a convolution over all channels that moves by one square."""
+    """True if it is a convolution over all channels that moves by one square."""
     attributes = _attributes(node)
     ones = [attributes.get("group", 1), *attributes.get("strides", []), *attributes.get("dilations", [])]
     padded = attributes.get("auto_pad", b"NOTSET") == b"NOTSET"

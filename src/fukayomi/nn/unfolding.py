@@ -76,7 +76,7 @@ def load_onnx(path: Path | str) -> PolicyValueNetwork:
 
 
 def _name(stored: str) -> str:
-    """What a tensor is called in the network; the heads of the first files were called policy_conv and so on."""
+    """Name of a tensor in the network; the heads of the first files were called policy_conv and so on."""
     head = next((name for name in ("policy", "value") if stored.startswith(f"{name}_")), None)
     return (stored if head is None else stored.replace("_", ".", 1)).removesuffix(HALF)
 

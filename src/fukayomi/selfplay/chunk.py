@@ -48,7 +48,7 @@ LARGEST_CHUNK = 256 << 20
 _NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 _MOST_SEED = (1 << 64) - 1
 Part = Literal["all", "without_opponents", "with_opponents"]
-"""Which games of its numbers a chunk has."""
+"""Part of the games of its numbers that a chunk has."""
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 """SHA-256 in lower-case hexadecimal digits."""
 Count = Annotated[int, Field(ge=0, lt=1 << 53)]
@@ -69,7 +69,7 @@ class _Model(BaseModel):
 
 
 class ResultCounts(_Model):
-    """How the games of a chunk ended: by result, and by reason."""
+    """Counts of the games of a chunk: by result, and by reason."""
 
     black_wins: Count = 0
     white_wins: Count = 0
@@ -99,7 +99,7 @@ class WeightsFile(_Model):
 
 
 class ChunkDetails(_Model):
-    """What the worker says about a chunk."""
+    """Details that the worker gives about a chunk."""
 
     games: Count
     positions: Count
@@ -115,17 +115,17 @@ class ChunkDetails(_Model):
     numbers: Count = 0
     """Game numbers that it covers from there on, with those of games that were not kept; 0: as many as games."""
     part: Part = "all"
-    """Which games of these numbers it has; a chunk of those without opponents has one beside it, if there are any
+    """Part of the games of these numbers; a chunk of those without opponents has one beside it, if there are any
     others."""
     seed: Annotated[int, Field(ge=0, le=_MOST_SEED)]
     network: Sha256
     """SHA-256 of the file of the newest network that played."""
     build: Annotated[str, Field(min_length=1, max_length=200)]
-    """What wrote the chunk: version of fukayomi, and the build of its native core (`fukayomi.selfplay.store.build`)."""
+    """Writer of the chunk: version of fukayomi, and the build of its native core (`fukayomi.selfplay.store.build`)."""
     device: Annotated[str, Field(max_length=200)] = ""
-    """What ran the network when the chunk was written, as `Network` takes it; empty: unknown."""
+    """Device of the network when the chunk was written, as `Network` takes it; empty: unknown."""
     precision: Annotated[str, Field(max_length=200)] = ""
-    """What the network was computed in; empty: unknown."""
+    """Precision of the network; empty: unknown."""
     settings: Mapping[str, JsonValue]
     """Settings of the self-play, all of them."""
     results: ResultCounts = ResultCounts()
@@ -151,7 +151,7 @@ class ChunkInfo(ChunkDetails):
         return self.model_dump_json(indent=1) + "\n"
 
     def overlaps(self, first_game: int, numbers: int, part: Part) -> bool:
-        """Whether it can have games of another chunk of its worker, seed and network."""
+        """True if it can have games of another chunk of its worker, seed and network."""
         if "all" not in (self.part, part) and self.part != part:
             return False
         return first_game < self.first_game + (self.numbers or self.games) and self.first_game < first_game + numbers

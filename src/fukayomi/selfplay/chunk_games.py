@@ -81,7 +81,7 @@ def _lines(games: Games) -> list[GameLine]:
 
 
 def _termination(result_byte: int, *, is_mated: bool) -> Termination:
-    """How a game ended. A game that the file gives no reason for, and that is no mate, was resigned."""
+    """Termination of a game. A game that the file gives no reason for, and that is no mate, was resigned."""
     flags, is_draw = ResultFlag(result_byte & ~RESULT_BITS), result_byte & RESULT_BITS == Result.DRAW
     if flags & ResultFlag.REPETITION:
         return Termination.REPETITION if is_draw else Termination.PERPETUAL_CHECK

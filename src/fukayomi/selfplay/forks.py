@@ -14,7 +14,7 @@ LEAST_PLIES_LEFT = 10
 
 
 def is_fork(share: float, seed: int, number: int) -> bool:
-    """Whether a game is forked; its number and the seed decide."""
+    """True if a game is forked; its number and the seed decide."""
     return _draw("fork", seed, number) < share
 
 

@@ -50,11 +50,11 @@ NEWEST = SelfplayPlayer()
 
 @dataclass(frozen=True, slots=True)
 class SelfplayResult:
-    """How a run ended."""
+    """Result of a run."""
 
     progress: SelfplayProgress
     finished: bool
-    """Whether all games were played; otherwise it was stopped, and the same call goes on."""
+    """True if all games were played; otherwise it was stopped, and the same call goes on."""
     waiting: int
     """Games that are over and wait for the rest of their chunk."""
     stopped_by: int | None = None
@@ -189,7 +189,7 @@ def _require_moves_left(settings: SelfplaySettings, openings: Openings | None, b
 def _values(
     settings: SelfplaySettings, opponents: Opponents | None, openings: Openings | None, book: tuple[Path, int] | None
 ) -> dict[str, Any]:
-    """What decides the games, as plain values for the sidecars; the book with its plies."""
+    """Settings that decide the games, as plain values for the sidecars; the book with its plies."""
     values = settings.model_dump(mode="json")
     if opponents is not None:
         values["league"] = dict(opponents.settings)
@@ -319,13 +319,13 @@ class _Run:
             yield number
 
     def _is_over(self, positions: int | None) -> bool:
-        """Whether there are enough positions, or it is time to end."""
+        """True if there are enough positions, or it is time to end."""
         if self.until is not None:
             return self.until.is_set()
         return positions is not None and self._progress.positions >= positions
 
     def _has_enough(self, positions: int | None) -> bool:
-        """Whether no game need begin: it is over, and none is missing before those that are there already."""
+        """True if no game need begin: it is over, and none is missing before those that are there already."""
         if not self._is_over(positions):
             return False
         begun = len(self._added) - self._pool.queued

@@ -50,19 +50,19 @@ class GameSummary:
     evaluations: int
     """Positions that a network evaluated."""
     is_played_out: bool
-    """Whether a side would have resigned, but the game was played on."""
+    """True if a side would have resigned, but the game was played on."""
     is_wrong_resignation: bool
-    """Whether that side did not lose."""
+    """True if that side did not lose."""
     opponent: Literal["", "black", "white"] = ""
     """The side that another program or network played, and whose moves have no targets."""
     opponent_name: str = ""
     """Its name."""
     is_kept: bool = True
-    """Whether it is written: it is long enough, and not drawn by the maximum of moves unless that is wanted."""
+    """True if it is written: it is long enough, and not drawn by the maximum of moves unless that is wanted."""
 
     @classmethod
     def of(cls, game: FinishedGame, *, is_kept: bool, opponent_name: str = "") -> Self:
-        """What there is to say of a game of the pool."""
+        """Summary of a game of the pool."""
         winner = None if game.winner is None else "black" if game.winner == BLACK else "white"
         return cls(
             number=game.index, winner=winner, reason=cast(Reason, game.reason.name.lower()), plies=game.plies,

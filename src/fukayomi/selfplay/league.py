@@ -53,7 +53,7 @@ class LeagueEngine(EngineSettings):
     """A USI engine of the league."""
 
     weight: Weight = 1.0
-    """How often it plays, beside the weights of the other opponents."""
+    """Frequency with which it plays, relative to the weights of the other opponents."""
     processes: Annotated[int, Field(ge=1, le=256)] = 1
     """Processes, each of which thinks about one game at a time."""
     memory_mb: Annotated[int, Field(ge=1, le=1 << 20)] | None = None
@@ -67,7 +67,7 @@ class LeagueNetwork(Settings):
     file: Annotated[Path, FromFile(network_in_folder)]
     """Its file; "embedded": a network that comes with the package, "<5x64>": the one of this name."""
     weight: Weight = 1.0
-    """How often it plays, beside the weights of the other opponents."""
+    """Frequency with which it plays, relative to the weights of the other opponents."""
     games: Annotated[int, Field(ge=0, le=1_000_000_000)] = 0
     """Games that were played against it before; `hardness` goes by them."""
     wins: Annotated[float, Field(ge=0)] = 0.0
@@ -81,7 +81,7 @@ class LeagueNetwork(Settings):
 
 
 class LeagueRules(Settings):
-    """How many games are played against others, and which engines play."""
+    """Settings of games against others: how many are played, and which engines play."""
 
     ERROR: ClassVar = LeagueError
 
@@ -90,14 +90,14 @@ class LeagueRules(Settings):
     clock: TimeControl = TimeControl(byoyomi_ms=500)
     """Time, nodes or depth of an engine's move; an engine may have a clock of its own."""
     split_opponent: bool = False
-    """Whether games that have an opponent go to chunks of their own, `NAME-000001_opp.hcpe3`, as in dlshogi."""
+    """Write games that have an opponent to chunks of their own, `NAME-000001_opp.hcpe3`, as in dlshogi."""
     hardness: Annotated[float, Field(ge=0, le=10)] = 1.0
     """Networks are drawn in proportion to weight * (1 - win rate)^hardness, where the win rate is (wins + 1) / (games +
     2): prioritised fictitious self-play (Vinyals et al., 2019). 0: by weight alone."""
     memory_mb: Annotated[int, Field(ge=1)] | None = None
     """Memory of all processes of engines together, MiB; None: no limit."""
     stall_ms: Annotated[int, Field(ge=1, le=86_400_000)] = STALL_MS
-    """How long an engine whose clock is nodes or depth may think about a move; then it counts as hanging."""
+    """Longest time that an engine whose clock is nodes or depth may think about a move; then it counts as hanging."""
     engines: Annotated[tuple[LeagueEngine, ...], Field(alias="engine")] = ()
 
     @property
@@ -136,7 +136,7 @@ class LeagueRules(Settings):
 
 
 class LeagueSettings(LeagueRules):
-    """Who plays how many games."""
+    """Settings of a league: who plays how many games."""
 
     networks: Annotated[tuple[LeagueNetwork, ...], Field(alias="network")] = ()
 
@@ -165,7 +165,7 @@ class LeagueSettings(LeagueRules):
             raise LeagueError(f"{path}: {error}") from error
 
     def chances(self) -> dict[str, float]:
-        """How likely each opponent is drawn for a game of the league, by name; they add up to 1."""
+        """Probabilities of the opponents to be drawn for a game of the league, by name; they add up to 1."""
         weights = {engine.name: engine.weight for engine in self.engines}
         for network in self.networks:
             losses = 1 - (network.wins + 1) / (network.games + 2)
@@ -174,7 +174,7 @@ class LeagueSettings(LeagueRules):
         return {name: weight / total for name, weight in weights.items()}
 
     def recorded(self, sha256s: Sequence[str | None]) -> dict[str, Any]:
-        """What the sidecars of the games say of the league, as plain values.
+        """Description of the league for the sidecars of the games, as plain values.
 
         Args:
             sha256s: SHA-256 of the file of each network.

@@ -53,7 +53,7 @@ _WAIT_S = 0.25
 
 @dataclass(frozen=True, slots=True)
 class Leaves:
-    """What `collect_leaves` did."""
+    """Result of `collect_leaves`."""
 
     positions: int
     """Positions in the folder."""
@@ -67,7 +67,7 @@ class Leaves:
     parts: tuple[Path, ...]
     """The files, in the order of the games."""
     finished: bool
-    """Whether there are as many as were asked for."""
+    """True if there are as many as were asked for."""
     seconds: float
     """Duration of this run."""
     stopped_by: int | None = None
@@ -156,7 +156,7 @@ def collect_leaves(
 
 
 def _games_at_once(network: Network) -> int:
-    """How many games keep its batches full; more would only be begun earlier."""
+    """Number of games that keep its batches full; more would only be begun earlier."""
     rows = sum(evaluator.slots * evaluator.batch_size for evaluator in network.evaluators)
     return max(slots_of(network), BATCHES_A_SLOT * rows // LEAVES_AT_ONCE)
 

@@ -1,4 +1,4 @@
-"""How generating games reports what it does."""
+"""Interface for the reports of generating games."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +10,7 @@ from fukayomi.selfplay.journal import GameSummary
 
 @dataclass(frozen=True)
 class SelfplayRun:
-    """What is about to be generated."""
+    """Description of the games that are about to be generated."""
 
     out: Path
     """Folder of the chunks."""

@@ -28,7 +28,7 @@ from fukayomi.usi.client import SearchAnswer
 from fukayomi.usi.text import Go
 
 WAIT_S = 0.1
-"""How late an interrupt may be noticed."""
+"""Longest delay before an interrupt is noticed."""
 
 _TERMINATIONS = {
     GameReason.MATE: Termination.MATE,

@@ -1,4 +1,4 @@
-"""Where games begin: sets of positions, with weights."""
+"""Positions where games begin: sets of positions, with weights."""
 
 import bisect
 import hashlib
@@ -127,7 +127,7 @@ class Openings:
 
     @property
     def settings(self) -> list[dict[str, str | float]]:
-        """What tells these openings from others, as plain values: hash of each set's content, and its weight."""
+        """Plain values that tell these openings from others: hash of each set's content, and its weight."""
         return [{"sha256": hashlib.sha256(each.content()).hexdigest(), "weight": each.weight} for each in self.sets]
 
     @property

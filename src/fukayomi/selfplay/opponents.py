@@ -1,4 +1,4 @@
-"""What others than the newest network have to do to play in self-play."""
+"""Interface of opponents other than the newest network in self-play."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
@@ -9,7 +9,7 @@ from fukayomi.selfplay.journal import GameSummary
 
 
 class Opponents(Protocol):
-    """Who plays besides the newest network."""
+    """Players besides the newest network."""
 
     @property
     def networks(self) -> Sequence[Network]:
@@ -18,12 +18,12 @@ class Opponents(Protocol):
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """What tells these opponents from others, as plain values; it goes into the sidecars."""
+        """Plain values that tell these opponents from others; they go into the sidecars."""
         ...
 
     @property
     def has_own_files(self) -> bool:
-        """Whether games that have an opponent go to chunks of their own."""
+        """True if games that have an opponent go to chunks of their own."""
         ...
 
     def players(self, number: int) -> tuple[SelfplayPlayer, SelfplayPlayer]:
@@ -31,7 +31,7 @@ class Opponents(Protocol):
         ...
 
     def name(self, number: int) -> str:
-        """What the opponent of that game is called; empty without one."""
+        """Name of the opponent of that game; empty without one."""
         ...
 
     def think(self, pool: SelfplayPool, game: WaitingGame) -> None:
@@ -46,5 +46,5 @@ class Opponents(Protocol):
         ...
 
     def notes(self) -> Iterable[str]:
-        """What is worth telling the user since the last call. An error that ends the run is raised here."""
+        """Notes for the user since the last call. An error that ends the run is raised here."""
         ...

@@ -28,12 +28,12 @@ Report = list[FinishedGame] | list[WaitingGame]
 
 
 def slots_of(network: Network) -> int:
-    """How many threads a network keeps busy: the shares that a pool needs."""
+    """Number of threads that a network keeps busy: the shares that a pool needs."""
     return sum(evaluator.slots for evaluator in network.evaluators)
 
 
 def games_at_once(network: Network) -> int:
-    """How many games keep its batches full."""
+    """Number of games that keep its batches full."""
     rows = sum(evaluator.slots * evaluator.batch_size for evaluator in network.evaluators)
     return max(GAMES_A_DEVICE * len(network.evaluators), BATCHES_A_SLOT * rows)
 

@@ -1,4 +1,4 @@
-"""How games against itself are played: the settings of `fukayomi selfplay`, with dlshogi's names and defaults."""
+"""Settings of self-play: those of `fukayomi selfplay`, with dlshogi's names and defaults."""
 
 from typing import Annotated, ClassVar, Literal, Self, TypeVar
 
@@ -42,13 +42,13 @@ class SelfplaySettings(Settings):
     playouts: Annotated[int, Field(ge=1, le=1_000_000)] = 800
     """Visits of the root's moves."""
     early_stop: bool = True
-    """Whether a search ends when the best move cannot be overtaken any more."""
+    """End a search when the best move cannot be overtaken any more."""
     extension: Annotated[float, Field(ge=0, le=100)] = 1.2
     """Ratio of the visits of the best move to those of the second below which a search that has used up its playouts
     gets half as many more, at most twice. With 1.2 a search goes on while the best move leads by less than a fifth; 0:
     no search is extended."""
     reuse: bool = False
-    """Whether to keep the subtree of the move played; not with Gumbel, which plans all visits."""
+    """Keep the subtree of the move played; not with Gumbel, which plans all visits."""
     leaves: Annotated[int, Field(ge=1, le=64)] = 1
     """Maximum number of leaves that a game gives to a batch; with more than one, games depend on batch sizes."""
     c_init: Annotated[float, Field(ge=0, le=100)] = 1.49
@@ -74,7 +74,7 @@ class SelfplaySettings(Settings):
     """That of the root; 0: 1 with Gumbel, otherwise as temperature. Gumbel's target is made of the divided logits, so a
     divisor above 1 would teach a flatter policy in each generation."""
     root_rule: RuleName = "puct"
-    """How the root's visits are shared out: PUCT, or Gumbel with sequential halving for few playouts. With Gumbel there
+    """Distribution of the root's visits: PUCT, or Gumbel with sequential halving for few playouts. With Gumbel there
     is no early stop, extension or noise, and the policy target is the improved policy."""
     root_noise: Annotated[float, Field(ge=0, le=1000)] = 3.0
     """Chance of each root move, in each visit, to have the prior (P + 1) / 2, per mille; visits that it causes are no
@@ -115,13 +115,13 @@ class SelfplaySettings(Settings):
     random_temperature: Annotated[float, Field(ge=0, le=1000)] = 10.0
     """Temperature of the first of them; at least 0.1 counts."""
     random_temperature_drop: Annotated[float, Field(ge=0, le=1000)] = 1.0
-    """What the temperature loses with each move of the same side."""
+    """Decrease of the temperature with each move of the same side."""
     random_cutoff: Share = 0.015
     """Only moves whose win rate is at most this much below the best are drawn."""
     random_cutoff_drop: Share = 0.001
-    """What the cutoff loses with each move of the same side."""
+    """Decrease of the cutoff with each move of the same side."""
     train_random: bool = False
-    """Whether positions in which the move was drawn so have targets, and those of low_moves."""
+    """Give targets to positions in which the move was drawn at random, and to those of low_moves."""
     random2: Annotated[float, Field(ge=0, le=1000)] = 0.0
     """After these moves: where the best move has fewer than random2 times the visits of the second, one of the two is
     drawn in proportion to visits; 0: never."""
@@ -135,7 +135,7 @@ class SelfplaySettings(Settings):
     max_move: Annotated[int, Field(ge=1, le=512)] = 320
     """Moves after which a game is drawn, those of its opening included."""
     out_max_move: bool = False
-    """Whether to keep the games that are drawn so."""
+    """Keep the games that are drawn after max_move moves."""
     threshold: Share = 0.99
     """A game ends by resignation when the win rate of the best move, scaled from -1 (lost) to 1 (won), is above this or
     below its negative; 1: never."""
@@ -168,7 +168,7 @@ class SelfplaySettings(Settings):
     """Games in a chunk."""
 
     def why_dropped(self, plies: int, *, is_cut: bool) -> str:
-        """Why a game is not kept, in a few words; empty if it is.
+        """Reason why a game is not kept, in a few words; empty if it is.
 
         >>> SelfplaySettings(min_move=10).why_dropped(9, is_cut=False)
         'shorter than min_move (10)'
@@ -184,7 +184,7 @@ class SelfplaySettings(Settings):
         return ""
 
     def params(self, seed: int) -> SelfplayParams:
-        """What the native core needs for games with this seed."""
+        """Parameters of the native core for games with this seed."""
         params = self._set(SelfplayParams())
         params.seed = seed
         if self.declaration_rule == "try":
@@ -212,7 +212,7 @@ class SelfplaySettings(Settings):
 
 
 class PoolSettings(Settings):
-    """How networks play each other in a pool: each move is the best of a search of its own, without chance."""
+    """Settings of games between networks in a pool: each move is the best of a search of its own, without chance."""
 
     playouts: Annotated[int, Field(ge=1)] = 100
     """Visits of the root's moves for each move; fewer where the best cannot be overtaken any more."""
@@ -224,7 +224,7 @@ class PoolSettings(Settings):
     """Run full batches, whatever is in them: for networks whose answers depend on the size of a batch."""
 
     def params(self) -> SelfplayParams:
-        """What the pool needs."""
+        """Parameters of the pool."""
         params = SelfplayParams()
         params.playouts, params.max_move = self.playouts, self.max_plies
         params.early_stop, params.extension, params.reuse = True, 0.0, False
@@ -240,7 +240,7 @@ class LeafError(InvalidValueError):
 
 
 class LeafSettings(Settings):
-    """How games are played on, from which `collect_leaves` takes positions.
+    """Settings of games that are played on, from which `collect_leaves` takes positions.
 
     Raises:
         LeafError: A number is out of range.
@@ -267,7 +267,7 @@ class LeafSettings(Settings):
         return self
 
     def params(self, seed: int) -> SelfplayParams:
-        """What the native core needs for games with this seed."""
+        """Parameters of the native core for games with this seed."""
         params = SelfplayParams()
         params.playouts, params.early_stop, params.extension, params.reuse = self.nodes, False, 0.0, True
         params.leaves = LEAVES_AT_ONCE

@@ -36,7 +36,7 @@ _COUNTS = {
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """Who plays, and what its games depend on."""
+    """Worker that plays, and what its games depend on."""
 
     name: str
     seed: int
@@ -46,11 +46,11 @@ class Worker:
     """All settings of the self-play."""
     chunk_games: int
     is_split: bool = False
-    """Whether games that have an opponent go to chunks of their own."""
+    """True if games that have an opponent go to chunks of their own."""
     device: str = ""
-    """What runs the network."""
+    """Device that runs the network."""
     precision: str = ""
-    """What it is computed in."""
+    """Precision in which it is computed."""
 
 
 @dataclass(slots=True)
@@ -65,7 +65,7 @@ class _Range:
 
 
 class ChunkStore:
-    """Where a worker stores its games.
+    """Store of a worker's games.
 
     Args:
         out: The folder; it exists.
@@ -214,12 +214,12 @@ class ChunkStore:
         return None
 
     def is_missing(self, number: int) -> bool:
-        """Whether the game of that number is played, or waits for its chunk."""
+        """True if the game of that number is being played, or waits for its chunk."""
         return number in self._parts
 
     @property
     def is_complete(self) -> bool:
-        """Whether no game is missing among the numbers that were asked for."""
+        """True if no game is missing among the numbers that were asked for."""
         return not self._parts
 
     @property

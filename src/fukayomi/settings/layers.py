@@ -19,7 +19,7 @@ SettingsT = TypeVar("SettingsT", bound=Settings)
 
 @dataclass(frozen=True)
 class FromFile:
-    """What becomes of a field's value in a file; outermost in the field's annotation.
+    """Conversion of a field's value in a file; outermost in the field's annotation.
 
     openings: Annotated[Path | None, FromFile(in_folder)] = None
     """

@@ -36,7 +36,7 @@ class Settings(BaseModel):
     )
 
     ERROR: ClassVar[type[ValueError]] = SettingsError
-    """What invalid settings raise."""
+    """Exception that invalid settings raise."""
 
     def __init__(self, /, **values: Any) -> None:
         try:

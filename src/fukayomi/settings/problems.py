@@ -1,4 +1,4 @@
-"""What is wrong with settings or data from outside: a line for each problem."""
+"""Problems of settings or data from outside: a line for each."""
 
 import reprlib
 from collections.abc import Iterator, Sequence
@@ -51,7 +51,7 @@ def problems(
 
 
 def unknown(name: str, known: Sequence[str]) -> str:
-    """What is said of an unknown setting: the known ones, and the nearest.
+    """Text about an unknown setting: the known ones, and the nearest.
 
     >>> unknown("gams", ["generations", "games"])
     'unknown setting; did you mean games? There are generations, games'

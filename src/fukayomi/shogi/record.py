@@ -29,7 +29,7 @@ class RecordError(ShogiError):
         self.line = line
         """Line number, from 1; None if it is not known."""
         self.reason = reason
-        """What is wrong, with the offending text."""
+        """Reason of the error, with the offending text."""
         place = name if line is None else f"{name}, line {line}"
         super().__init__(f"{place}: {reason}")
 
@@ -47,7 +47,7 @@ class UnknownFormatError(RecordError):
 
 
 class Result(IntEnum):
-    """Who won. The values from 0 are those of the hcpe format."""
+    """Result of a game. The values from 0 are those of the hcpe format."""
 
     UNKNOWN = -1
     DRAW = 0
@@ -56,7 +56,7 @@ class Result(IntEnum):
 
 
 class Termination(StrEnum):
-    """How a game ended."""
+    """Ways in which a game ends."""
 
     NONE = "none"
     """The record does not say."""
@@ -199,7 +199,7 @@ class Record(Tabular):
     """Time that passed before the end, after the last move or the illegal move."""
     illegal_move_time_ms: int | None = None
     left_out: list[tuple[int | None, str]] = field(default_factory=list[tuple[int | None, str]], compare=False)
-    """What the reader left out of the variations: the line, if it is known, and why; the first hundred."""
+    """Parts of the variations that the reader left out: the line, if it is known, and why; the first hundred."""
 
     def leave_out(self, line: int | None, reason: str) -> bool:
         """Note that a part of a variation is left out; False if so many are that this one is not noted."""
@@ -214,7 +214,7 @@ class Record(Tabular):
 
     @property
     def side_names(self) -> tuple[str, str]:
-        """What Black and White are called: 先手 and 後手, or 下手 and 上手 in a handicap game (駒落ち)."""
+        """Names of Black and White: 先手 and 後手, or 下手 and 上手 in a handicap game (駒落ち)."""
         from fukayomi.shogi.formats.kif.board import is_handicap
 
         return ("下手", "上手") if is_handicap(self.initial_sfen) else ("先手", "後手")

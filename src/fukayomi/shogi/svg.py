@@ -63,7 +63,7 @@ class Tint:
     opacity: float
     """0 to 1."""
     is_hatched: bool = False
-    """Whether there are lines over it."""
+    """True if there are lines over it."""
     text: str = ""
     """Digits and −; "" for no number."""
 
@@ -120,7 +120,7 @@ def piece_symbols() -> str:
 
 
 class _Board:
-    """Where things are on a board, seen from one side. `faces` collects the pieces that were drawn, `hands` where those
+    """Layout of a board, seen from one side. `faces` collects the pieces that were drawn, `hands` where those
     in hand were drawn."""
 
     def __init__(self, flip: bool) -> None:

@@ -162,7 +162,7 @@ class UsiClient:
     listener: Callable[[str], None] | None = None
     """Called with "> line" and "< line" for all that is sent and received, from several threads."""
     interrupt: threading.Event | None = None
-    """When set, waiting for the engine raises EngineInterruptedError."""
+    """Event that, once set, makes waiting for the engine raise EngineInterruptedError."""
     max_lines: int = 100_000
     """Maximum number of lines that the engine may write for each question (usi, isready, go)."""
     max_bytes: int = 10_000_000
@@ -177,7 +177,7 @@ class UsiClient:
     state: State = field(default=State.STARTED, init=False)
     """The state of the conversation."""
     asked_at: float = field(default=0.0, init=False)
-    """When the last ``go`` or ``ponderhit`` was sent (`time.monotonic`)."""
+    """Time at which the last ``go`` or ``ponderhit`` was sent (`time.monotonic`)."""
     unexpected_answers: list[str] = field(default_factory=list[str], init=False)
     """Answers to no question: a second ``bestmove``, or a late one. They are never taken for the answer to another."""
 
@@ -200,11 +200,11 @@ class UsiClient:
 
     @property
     def is_alive(self) -> bool:
-        """Whether the engine can still answer."""
+        """True if the engine can still answer."""
         return self._process.is_open()
 
     def exit_error(self) -> EngineError:
-        """Why the engine is no longer alive, with its last words."""
+        """Error that says why the engine is no longer alive, with its last words."""
         return self._process.exit_error()
 
     # ------------------------------------------------------------------------------------------ conversation

@@ -45,7 +45,7 @@ class UsiLine:
 
 @dataclass(frozen=True)
 class UsiResult(Tabular):
-    """What an engine answered: a table of its lines, best first."""
+    """Answer of an engine: a table of its lines, best first."""
 
     answer: str
     """The move as USI text, ``resign``, or ``win`` (a declaration win)."""
@@ -56,7 +56,7 @@ class UsiResult(Tabular):
 
     @classmethod
     def of(cls, answer: SearchAnswer, position: Position) -> Self:
-        """What an answer says about a position: lines that begin with an illegal move are left out."""
+        """Result of an answer about a position: lines that begin with an illegal move are left out."""
         final = answer.final_infos(needs_pv=True)
         lines = [_line(final[number], position) for number in sorted(final)]
         word = answer.bestmove.move if answer.bestmove is not None else ""

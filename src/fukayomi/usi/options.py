@@ -247,7 +247,7 @@ def numbered(last: int, first: Any) -> Any:
 
 
 Place = tuple[str, int | None]
-"""Where the value of an option is: the field, and the index in its value if that is a tuple."""
+"""Place of the value of an option: the field, and the index in its value if that is a tuple."""
 
 
 def declared_options(settings: "DataclassInstance") -> Iterator[tuple[Place, Option]]:

@@ -144,7 +144,7 @@ class EngineProcess:
         return self._process.pid
 
     def is_open(self) -> bool:
-        """Whether more lines may come: from the process, or from one that a script has started in its place."""
+        """True if more lines may come: from the process, or from one that a script has started in its place."""
         return self._threads[0].is_alive()
 
     # ------------------------------------------------------------------------------------------ lines
@@ -264,7 +264,7 @@ class EngineProcess:
     # ------------------------------------------------------------------------------------------ its end
 
     def exit_error(self) -> EngineError:
-        """Why no more lines will come."""
+        """Error that says why no more lines will come."""
         if self._is_flood:
             lines, size = self._limits
             return EngineFloodError(f"{self.label} wrote more than {lines} lines or {size} bytes")

@@ -93,7 +93,7 @@ class Go:
     """Unknown tokens."""
 
     def has_limits(self) -> bool:
-        """Whether anything but ``stop`` ends the search."""
+        """True if anything but ``stop`` ends the search."""
         limits = (self.btime_ms, self.wtime_ms, self.byoyomi_ms, self.binc_ms, self.winc_ms, self.movetime_ms)
         return any(x is not None for x in (*limits, self.nodes, self.depth))
 

@@ -1,4 +1,4 @@
-"""What requests bring and get: JSON, checked against a model, and errors as JSON with a text."""
+"""Content of requests and answers: JSON, checked against a model, and errors as JSON with a text."""
 
 import json
 from typing import Any, TypeVar
@@ -15,7 +15,7 @@ LARGEST_QUESTION = 1 << 20
 
 
 class Question(BaseModel):
-    """What a request asks; unknown fields are ignored."""
+    """Question of a request; unknown fields are ignored."""
 
     model_config = ConfigDict(extra="ignore", frozen=True, allow_inf_nan=False)
 

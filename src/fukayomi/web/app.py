@@ -23,14 +23,14 @@ from fukayomi.web.static_files import StaticFiles
 
 STATIC = Path(__file__).parent / "static"
 SHARED = Path(__file__).parents[1] / "engine" / "report" / "web" / "shared"
-"""What pages in one file have, too. It is served as if it were in `STATIC`."""
+"""Content that pages in one file have, too. It is served as if it were in `STATIC`."""
 PIECES = Path(__file__).parents[1] / "shogi" / "pieces.svg"
 STYLES = (
     *(f"style/{name}.css" for name in ("base", "drawing", "board", "analyse", "report", "play", "worth")),
     "vendor/uplot.css",
     "style/runs.css",
 )
-"""What ``static/styles.css`` is made of; later ones refine earlier ones. Each request costs a browser milliseconds."""
+"""Parts of ``static/styles.css``; later ones refine earlier ones. Each request costs a browser milliseconds."""
 
 ROUTES: tuple[Callable[[State], list[BaseRoute]], ...] = (
     positions.routes,
@@ -42,7 +42,7 @@ ROUTES: tuple[Callable[[State], list[BaseRoute]], ...] = (
     play_routes,
     worth.routes,
 )
-"""What the modules serve; a module has a function ``routes(state)``."""
+"""Routes of the modules; a module has a function ``routes(state)``."""
 
 
 def create_app(settings: WebSettings) -> Starlette:

@@ -1,4 +1,4 @@
-"""What the command line names: records, analyses, and folders of runs and matches. The page knows them by number."""
+"""Files of the command line: records, analyses, and folders of runs and matches. The page knows them by number."""
 
 from dataclasses import dataclass
 from itertools import islice
@@ -31,7 +31,7 @@ class File:
     """record (also a folder or an archive of them), analysis, runs, or matches."""
 
     def described(self) -> dict[str, Any]:
-        """What the page knows of it: id, name, kind."""
+        """Description for the page: id, name, kind."""
         return {"id": self.number, "name": clean(self.path.absolute().name) or "/", "kind": self.kind}
 
 
@@ -73,7 +73,7 @@ def games_in(file: File) -> dict[str, Any]:
 
 
 def routes(state: State) -> list[BaseRoute]:
-    """What this module serves."""
+    """Routes of this module."""
 
     async def get(request: Request) -> Response:
         file = file_of(state, request.path_params["number"])

@@ -1,4 +1,4 @@
-"""Who may ask: the checks of every request and socket, and the headers of every answer.
+"""Access control: the checks of every request and socket, and the headers of every answer.
 
 Any page in the reader's browser can send requests to this computer, and a name can be made to lead here (DNS
 rebinding); other users of a shared computer reach 127.0.0.1 too. So each request is judged before anything else sees
@@ -108,7 +108,7 @@ class Guard:
         return None
 
     def _is_own_socket(self, scope: Scope) -> bool:
-        """Whether a socket comes from the page itself. Browsers always send the Origin of a socket."""
+        """True if a socket comes from the page itself. Browsers always send the Origin of a socket."""
         headers = Headers(scope=scope)
         return (
             self._is_known_host(headers)
@@ -148,7 +148,7 @@ def _name_of(host: str) -> str:
 
 
 def _is_address(name: str) -> bool:
-    """Whether a name is the number of a computer, which no other page can make lead elsewhere."""
+    """True if a name is an IP address, which no other page can make lead elsewhere."""
     try:
         ip_address(name)
     except ValueError:
@@ -157,13 +157,13 @@ def _is_address(name: str) -> bool:
 
 
 def _is_origin(origin: str | None, headers: Headers) -> bool:
-    """Whether a page's origin is what this request asks for."""
+    """True if a page's origin is what this request asks for."""
     host = headers.get("host", "").strip().lower()
     return origin is not None and origin.lower() in (f"http://{host}", f"https://{host}")
 
 
 def _is_own_page(headers: Headers, *, is_opening: bool) -> bool:
-    """Whether a request comes from the page itself, or from nowhere, as what a reader types or a script sends.
+    """True if a request comes from the page itself, or from nowhere, as what a reader types or a script sends.
 
     Args:
         headers: Headers of the request.

@@ -31,7 +31,7 @@ class Outbox:
         self._count = 0
         self._changed = asyncio.Event()
         self.is_full = False
-        """Whether the page has left too many messages waiting."""
+        """True if the page has left too many messages waiting."""
 
     def send(self, message: Message, kind: Hashable = None) -> None:
         """Let a message be sent, from any thread.

@@ -111,7 +111,7 @@ def describe(position: Position) -> dict[str, Any]:
 
 
 def ending(position: Position) -> tuple[str | None, str | None]:
-    """How the rules end the game in a position, and who has won: see `describe`."""
+    """End of the game by the rules in a position, and the winner: see `describe`."""
     if position.is_mated():
         return "mate", side(position.turn.opponent)
     match position.repetition():
@@ -136,7 +136,7 @@ def last_move_names(position: Position) -> tuple[str | None, str | None]:
 
 
 def has_kings(position: Position) -> bool:
-    """Whether both sides have a king, as networks need."""
+    """True if both sides have a king, as networks need."""
     return all(position.king_square(color) is not None for color in (BLACK, WHITE))
 
 
@@ -151,7 +151,7 @@ def handicaps() -> list[dict[str, str]]:
 
 
 def routes(_: State) -> list[BaseRoute]:
-    """What this module serves."""
+    """Routes of this module."""
     return [Route("/api/position", _position, methods=["POST"], max_body_size=LARGEST_QUESTION)]
 
 

@@ -427,7 +427,7 @@ class SaveQuestion(Question):
 
 
 def routes(_: State) -> list[BaseRoute]:
-    """What this module serves."""
+    """Routes of this module."""
     return [
         Route("/api/records", _records, methods=["POST"], max_body_size=LARGEST_UPLOAD),
         Route("/api/save", _save, methods=["POST"], max_body_size=LARGEST_UPLOAD),

@@ -69,7 +69,7 @@ class WebServer:
 
     @property
     def address(self) -> str:
-        """What to open in a browser; it holds the token."""
+        """Address to open in a browser; it holds the token."""
         token = self.settings.token
         return f"{self.origin}/" if token is None else f"{self.origin}/?token={token}"
 

@@ -1,4 +1,4 @@
-"""What the page is started with."""
+"""Settings with which the page is started."""
 
 import secrets
 from ipaddress import ip_address
@@ -20,7 +20,7 @@ def new_token() -> str:
 
 
 class WebSettings(Settings):
-    """What the page shows, what searches for it, and who may see it.
+    """Settings of the page: what it shows, what searches for it, and who may see it.
 
     Raises:
         ValueError: There is no token, and other computers could open the page.
@@ -43,7 +43,7 @@ class WebSettings(Settings):
     allowed_hosts: tuple[str, ...] = ()
     """Another name, besides those of this computer, by which the page may be opened. Repeatable."""
     token: str | None = Field(default_factory=new_token, repr=False)
-    """What the address must hold when it is first opened; None: everybody on this computer may see the page."""
+    """Token that the address must hold when it is first opened; None: everybody on this computer may see the page."""
 
     @model_validator(mode="after")
     def _is_safe(self) -> Self:
@@ -55,7 +55,7 @@ class WebSettings(Settings):
 
     @property
     def is_local(self) -> bool:
-        """Whether only this computer can reach the page."""
+        """True if only this computer can reach the page."""
         try:
             return ip_address(self.host).is_loopback
         except ValueError:
@@ -63,7 +63,7 @@ class WebSettings(Settings):
 
     @property
     def listens_everywhere(self) -> bool:
-        """Whether the address stands for all networks of this computer."""
+        """True if the address stands for all networks of this computer."""
         try:
             return ip_address(self.host).is_unspecified
         except ValueError:

@@ -33,7 +33,7 @@ Number = Annotated[int, Field(ge=0, le=(1 << 53) - 1)]
 
 
 class Limit(Question):
-    """When a search ends; it may have both."""
+    """Limits that end a search; it may have both."""
 
     nodes: Annotated[int, Field(ge=1, le=MOST_NODES)] | None = None
     time_ms: Annotated[int, Field(ge=1, le=MOST_TIME_MS)] | None = None
@@ -49,7 +49,7 @@ class Analyse(Question):
     limit: Limit | None = None
 
     def query(self) -> Query:
-        """What to search."""
+        """Query of the search."""
         limit = self.limit or Limit()
         return Query(self.sfen, self.moves, self.multipv, limit.nodes, limit.time_ms)
 
@@ -62,7 +62,7 @@ class Stop(Question):
 
 
 def routes(state: State) -> list[BaseRoute]:
-    """What this module serves."""
+    """Routes of this module."""
 
     async def serve(socket: WebSocket) -> None:
         await state.hub.serve(socket, lambda outbox, text: receive(state, outbox, text), state.live.stop, state.message)

@@ -1,4 +1,4 @@
-"""What the handlers of requests share."""
+"""State that the handlers of requests share."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class State:
-    """What the page serves, and what searches for it.
+    """State of the server: what the page serves, and what searches for it.
 
     Args:
         settings: What the page is started with.
@@ -51,7 +51,7 @@ class State:
         self.network.close()
 
     def describe(self) -> dict[str, Any]:
-        """What a page must know at its start: version, network (`NetworkLoader.state`), files, handicaps."""
+        """Facts that a page must know at its start: version, network (`NetworkLoader.state`), files, handicaps."""
         return {
             "version": __version__,
             "network": self.network.state(),

@@ -1,4 +1,4 @@
-"""What each piece is worth, for the page: values, combinations, and the tinted boards as SVG."""
+"""Worth of each piece, for the page: values, combinations, and the tinted boards as SVG."""
 
 from typing import Annotated, Any
 
@@ -41,7 +41,7 @@ class Place(Question):
 
 
 class WorthQuestion(Place):
-    """What is to be computed."""
+    """Question about the worth of pieces."""
 
     together: Annotated[tuple[Annotated[str, Field(max_length=2)], ...], Field(max_length=MOST_TOGETHER)] = ()
     view: View = "worth"
@@ -51,7 +51,7 @@ class WorthQuestion(Place):
 
 
 def routes(state: State) -> list[BaseRoute]:
-    """What this module serves."""
+    """Routes of this module."""
 
     async def worth(request: Request) -> Response:
         question = await read_json(request, WorthQuestion)

@@ -35,7 +35,7 @@ DIGITS = 3
 
 
 class Verdict(StrEnum):
-    """Where the clock is at which the score is 50 %."""
+    """Position of the clock at which the score is 50 %, relative to the range."""
 
     FOUND = "found"
     """In the range; how surely, its interval says."""
@@ -75,7 +75,7 @@ class Calibration(Tabular):
     """Games played in this run."""
     is_interrupted: bool = False
     is_cut_off: bool = False
-    """Whether this run was stopped early, by the user or because an engine failed."""
+    """True if this run was stopped early, by the user or because an engine failed."""
 
     def rows(self) -> Sequence[dict[str, Any]]:
         """One row per batch; `expected` is its score by the estimate from all games."""
@@ -96,7 +96,7 @@ class Calibration(Tabular):
         return estimate_odds(self.levels, clocks.least, clocks.most)
 
     def verdict(self, odds: Odds) -> Verdict:
-        """Where the estimate lies in the range."""
+        """Position of the estimate relative to the range."""
         clocks = self.settings.clocks
         if odds.high is not None and odds.high < clocks.least:
             return Verdict.BELOW
@@ -123,7 +123,7 @@ class Calibration(Tabular):
 
     @property
     def is_complete(self) -> bool:
-        """Whether nothing is left to play."""
+        """True if nothing is left to play."""
         return not self.is_cut_off and self.next_batch(self.odds()) is None
 
     def next_batch(self, odds: Odds) -> Batch | None:

@@ -45,7 +45,7 @@ class ClockRange:
 
     @property
     def kind(self) -> str:
-        """What the amount measures: nodes, movetime, main, byoyomi or increment."""
+        """Quantity that the amount measures: nodes, movetime, main, byoyomi or increment."""
         low, high = _numbers(self.low), _numbers(self.high)
         return next(name for name in low if low[name] != high[name])
 

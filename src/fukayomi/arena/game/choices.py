@@ -8,7 +8,7 @@ from enum import StrEnum
 MAX_PLIES = 320
 """Plies after which a game is a draw."""
 MARGIN_MS = 100
-"""How late an answer may be."""
+"""Tolerance for late answers."""
 START_TIMEOUT_MS = 10_000
 """Time for ``usiok``."""
 READY_TIMEOUT_MS = 120_000
@@ -30,7 +30,7 @@ MOST_GAMES = 1_000_000
 
 
 class Tournament(StrEnum):
-    """Which engines meet."""
+    """Pairing scheme of the engines."""
 
     ROUND_ROBIN = "round-robin"
     """Every engine meets every other."""
@@ -59,5 +59,5 @@ class Declaration(StrEnum):
     POINTS_24_HANDICAP = "24H"
     """24, where the pieces that a handicap leaves out count for White."""
     TRY = "try"
-    """Who moves the king to the square on which the enemy's king starts wins (トライルール)."""
+    """The side that moves its king to the square on which the enemy's king starts wins (トライルール)."""
     NONE = "none"

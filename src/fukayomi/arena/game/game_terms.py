@@ -1,4 +1,4 @@
-"""What a USI engine is told of a game: its rules and pondering, by the names that engines have for them."""
+"""Terms of a game that a USI engine is told: its rules and pondering, by the names that engines have for them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,16 +27,16 @@ OTHER_PONDER = "Ponder"
 
 @dataclass(frozen=True, slots=True)
 class GameTerms:
-    """What holds in a game and engines have options for."""
+    """Terms of a game for which engines have options."""
 
     declaration: Declaration
     """The rule for a declaration."""
     max_plies: int
     """The game is a draw after this ply, as engines count them: from the number in the SFEN of the start."""
     ponder: bool = False
-    """Whether the engine thinks in the opponent's time."""
+    """True if the engine thinks in the opponent's time."""
     is_limit_chosen: bool = True
-    """Whether somebody chose the limit of plies, so that an engine that cannot be told of it is worth a warning."""
+    """True if somebody chose the limit of plies, so that an engine that cannot be told of it is worth a warning."""
 
     @classmethod
     def of(cls, rules: Rules, *, ponder: bool, first_ply: int = 1) -> "GameTerms":
@@ -46,16 +46,16 @@ class GameTerms:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """How an engine is told of the terms."""
+    """Options that tell an engine of the terms, and warnings."""
 
     options: dict[str, str]
     """Options to set, in order."""
     warnings: tuple[str, ...]
-    """What it cannot be told, or has been told otherwise by the user."""
+    """Terms that it cannot be told, or has been told otherwise by the user."""
 
 
 def tell(declared: Mapping[str, Option], given: Mapping[str, str], terms: GameTerms) -> Told:
-    """How to tell an engine of the terms of a game.
+    """Options that tell an engine of the terms of a game, and warnings.
 
     Args:
         declared: The options that it declares, by name.

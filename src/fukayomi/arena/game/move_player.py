@@ -17,7 +17,7 @@ from fukayomi.usi.client import EngineInterruptedError, SearchAnswer
 from fukayomi.usi.text import BestMove, Go
 
 POLL_S = 0.1
-"""How late an interrupt may be noticed."""
+"""Longest delay before an interrupt is noticed."""
 FRAMES = 3
 """Lines of a traceback kept in a failure."""
 
@@ -34,7 +34,7 @@ class MovePlayer(Protocol):
 
     @property
     def identity(self) -> str:
-        """What plays, in one line: network, precision, options. Stored with the match, which can be resumed only with
+        """Player in one line: network, precision, options. Stored with the match, which can be resumed only with
         a player of the same identity."""
         return type(self).__qualname__
 
@@ -141,7 +141,7 @@ class InProcessPlayer(Player):
         return self._call
 
     def _wait(self, call: "_Call", timeout_s: float, stop: threading.Event | None) -> bool:
-        """Whether the call has ended in time."""
+        """True if the call has ended in time."""
         deadline_s = time.monotonic() + timeout_s
         while not call.done.wait(max(0.0, min(POLL_S, deadline_s - time.monotonic()))):
             if stop is not None and stop.is_set():
@@ -151,7 +151,7 @@ class InProcessPlayer(Player):
         return True
 
     def _stop(self, call: "_Call") -> bool:
-        """Whether the search ends when it is told to."""
+        """Tell the search to stop; True if it ends."""
         self._write_log("> stop")
         deadline_s = time.monotonic() + self.stop_grace_s
         while True:  # a stop that comes before the search has begun has no effect

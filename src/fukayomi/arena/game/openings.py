@@ -36,7 +36,7 @@ class Opening:
     initial_sfen: str = START_SFEN
     moves: tuple[Move, ...] = ()
     round: int = 0
-    """How often all openings have been used before."""
+    """Number of times that all openings have been used before."""
 
     @classmethod
     def from_position(cls, position: Position, number: int = 0, name: str = "") -> "Opening":

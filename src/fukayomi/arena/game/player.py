@@ -29,7 +29,7 @@ class Failure:
     kind: Termination
     """CRASH, STALL or PROTOCOL."""
     detail: str
-    """What happened, with the last lines of the error output."""
+    """Description of what happened, with the last lines of the error output."""
 
 
 class PlayerFailedError(Exception):
@@ -54,7 +54,7 @@ class Answer:
     search: SearchAnswer | None = None
     """All that was said, with every line of MultiPV; None if the answer names no move."""
     is_pondered: bool = False
-    """Whether the engine had pondered the position: its own times then count from before `used_ms`."""
+    """True if the engine had pondered the position: its own times then count from before `used_ms`."""
 
 
 class Player(ABC):

@@ -128,7 +128,7 @@ class _Game:
 
     @property
     def is_over(self) -> bool:
-        """Whether the game has ended."""
+        """True if the game has ended."""
         return self.record.termination is not Termination.NONE
 
     def end(self, termination: Termination, result: Result) -> None:
@@ -242,7 +242,7 @@ class _Game:
 
 
 def ending_of(position: Position, plies: int, max_plies: int) -> tuple[Termination, Result] | None:
-    """How the rules end a game in a position, and who has won; None if it goes on.
+    """Termination and result by the rules in a position; None if the game goes on.
 
     Args:
         position: The position with all moves of the game.

@@ -36,7 +36,7 @@ def split_command(text: str, folder: Path) -> list[str]:
 
 
 def has_folder(program: str) -> bool:
-    """Whether this is a path, such as ``./engine``, rather than a name."""
+    """True if this is a path, such as ``./engine``, rather than a name."""
     return os.sep in program or bool(os.altsep and os.altsep in program)
 
 
@@ -96,7 +96,7 @@ class EngineSettings(Settings):
 
 
 class Resignation(Settings):
-    """When a lost game is adjudicated: the losing side has scored -`score_cp` or worse for its last `moves` moves, and
+    """Adjudication of a lost game: the losing side has scored -`score_cp` or worse for its last `moves` moves, and
     with `both_sides` the winning side has scored `score_cp` or better for as many. The referee resigns for the loser,
     when it is to move, unless its first score was lost already."""
 
@@ -106,7 +106,7 @@ class Resignation(Settings):
 
 
 class DrawAdjudication(Settings):
-    """When a level game is adjudicated a draw: from ply `ply` on, if both sides have scored within ±`score_cp` for
+    """Adjudication of a level game as a draw: from ply `ply` on, if both sides have scored within ±`score_cp` for
     their last `moves` moves."""
 
     score_cp: Count
@@ -115,7 +115,7 @@ class DrawAdjudication(Settings):
 
 
 class Rules(Settings):
-    """When a game ends. Fourfold repetition and perpetual check always apply."""
+    """Conditions that end a game. Fourfold repetition and perpetual check always apply."""
 
     ERROR: ClassVar = ConfigurationError
 
@@ -128,7 +128,7 @@ class Rules(Settings):
     resign: Resignation | None = None
     draw: DrawAdjudication | None = None
     margin_ms: Count = choices.MARGIN_MS
-    """How late an answer may be, ms."""
+    """Tolerance for late answers, ms."""
     start_timeout_ms: Positive = choices.START_TIMEOUT_MS
     """Time limit for usiok, ms."""
     ready_timeout_ms: Positive = choices.READY_TIMEOUT_MS

@@ -68,7 +68,7 @@ class TimeControl:
 
     @property
     def has_clock(self) -> bool:
-        """Whether time runs down, rather than each move having a limit of its own."""
+        """True if time runs down, rather than each move having a limit of its own."""
         return self.movetime_ms is None and not self.nodes and self.depth is None
 
     @classmethod
@@ -116,7 +116,7 @@ def _contradiction(control: TimeControl) -> str:
 
 
 def _contradiction_of(values: dict[str, Any]) -> str:
-    """Why the fields are not a time control; empty if they are."""
+    """Reason why the fields are not a time control; empty if they are one."""
     clock_ms: list[int] = [values.get(name) or 0 for name in ("main_ms", "byoyomi_ms", "increment_ms")]
     nodes: tuple[int, ...] = values.get("nodes") or ()
     limits: list[int] = [values[name] for name in ("movetime_ms", "depth") if values.get(name) is not None]

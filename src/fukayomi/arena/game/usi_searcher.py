@@ -12,7 +12,7 @@ from fukayomi.usi.engine import UsiResult
 from fukayomi.usi.text import Go, shorten
 
 LATE_MS = 10_000
-"""How late an answer may be; then the engine counts as hanging."""
+"""Tolerance for late answers; beyond it the engine counts as hanging."""
 
 
 class UsiSearcher:
@@ -38,7 +38,7 @@ class UsiSearcher:
         self._limit_ms = time_ms + LATE_MS if time_ms else stall_ms
         self._is_ready = False
         self.has_started = False
-        """Whether the engine has started once."""
+        """True if the engine has started once."""
         self.player = UsiPlayer(
             engine, TimeControl(movetime_ms=stall_ms)
         )  # a match's clock; `think` gets its own limits

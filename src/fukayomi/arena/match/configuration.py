@@ -88,7 +88,7 @@ def check_programs(settings: MatchSettings, players: Container[str] = ()) -> Non
 
 
 def _hint(engine: EngineSettings) -> str:
-    """What may be wrong with a command whose program is missing."""
+    """Possible mistake in a command whose program is missing."""
     is_split = len(engine.command) > 1 and has_folder(engine.command[0])
     return f"; a path with spaces needs quotes: {engine.name}=\"'PATH' ARGUMENTS\"" if is_split else ""
 

@@ -48,7 +48,7 @@ def check_engines(
 
 
 def _of_own_player(name: str, terms: GameTerms) -> list[str]:
-    """What a player in this process is not told; only what somebody chose."""
+    """Terms that a player in this process is not told; only those that somebody chose."""
     found: list[str] = []
     if terms.declaration is not Declaration.POINTS_27:
         rule = f"the rule for declarations is {terms.declaration}"

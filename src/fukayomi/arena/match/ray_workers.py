@@ -34,9 +34,9 @@ from fukayomi.cluster import ClusterError, loss_of, node_name, nodes, start_acto
 from fukayomi.usi.client import EngineInterruptedError
 
 POLL_S = 0.2
-"""How late a stop may be noticed."""
+"""Longest delay before a stop is noticed."""
 PATIENCE_S = 20.0
-"""How long no worker may be ready before the user is told why the match waits."""
+"""Time without a ready worker after which the user is told why the match waits."""
 CLOSE_S = 15.0
 """Time for engines to stop and quit; then their worker is killed."""
 ATTEMPTS = 4
@@ -74,14 +74,14 @@ def cpus_of(settings: MatchSettings) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """What a new worker reports."""
+    """Report of a new worker."""
 
     node: str
     """Name and address of its node."""
     error: str
-    """Why it cannot play; empty if it can."""
+    """Reason why it cannot play; empty if it can."""
     warnings: tuple[str, ...] = ()
-    """What the match depends on and its engines are not told."""
+    """Conditions that the match depends on and its engines are not told."""
 
 
 class RayGameRunner:
@@ -175,7 +175,7 @@ class RayWorkers:
         self._pending: dict[Any, _RayWorker] = {}
         """The workers, by the reference to their next report."""
         self._losses: Counter[int] = Counter()
-        """How often each game was lost, by number; 0: workers that did not open."""
+        """Number of times that each game was lost, by its number; 0: workers that did not open."""
         self._is_exhausted = False
 
     def start(self, games: GameQueue, report: Callable[[WorkerReport], None]) -> int:
@@ -209,7 +209,7 @@ class RayWorkers:
             report(None)
 
     def _is_done(self) -> bool:
-        """Whether no game is in progress, and none is left for a worker that has yet to open."""
+        """True if no game is in progress, and none is left for a worker that has yet to open."""
         return self._is_exhausted and not any(worker.game for worker in self._pending.values())
 
     def _open_worker(self) -> None:

@@ -19,16 +19,16 @@ from fukayomi.tabular import Tabular, counted
 
 @dataclass(eq=False, repr=False)
 class MatchResult(Tabular):
-    """What a match came to, the games of earlier runs included. Prints as a table with one row per engine."""
+    """Result of a match, the games of earlier runs included. Prints as a table with one row per engine."""
 
     state: MatchState
     """Standings, failures and settings."""
     unplayed: int
     """Scheduled games that are not in the database."""
     diversity: Diversity
-    """How much the games repeat each other."""
+    """Diversity of the games: how much they repeat each other."""
     is_interrupted: bool
-    """Whether Ctrl-C ended the run."""
+    """True if Ctrl-C ended the run."""
 
     @property
     def standings(self) -> Standings:
@@ -47,7 +47,7 @@ class MatchResult(Tabular):
 
     @property
     def is_complete(self) -> bool:
-        """Whether all games were played that the match needs."""
+        """True if all games that the match needs were played."""
         return self.unplayed == 0 or self.state.is_decided
 
     @cached_property

@@ -53,12 +53,12 @@ class MatchSettings(Settings):
     opening_plies: Count | None = None
     """Cut openings at this ply; None: use them whole."""
     opening_order: OpeningOrder = OpeningOrder.SEQUENTIAL
-    """Whether openings are used in the order of the file, or shuffled."""
+    """Order of the openings: as in the file, or shuffled."""
     seed: Annotated[int, Field(ge=0)] = choices.SEED
     """Seed for shuffling the openings."""
     rules: Rules = Rules()
     ponder: bool = False
-    """Whether engines think in the opponent's time, about the answer that they expect."""
+    """Let engines think in the opponent's time, about the answer that they expect."""
     sprt: SprtSettings | None = None
     """Stop when this test decides whether the first of two engines is stronger."""
     concurrency: Positive = choices.CONCURRENCY

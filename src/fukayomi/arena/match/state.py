@@ -31,9 +31,9 @@ class MatchState:
     failures: list[tuple[int, Failure]] = field(default_factory=list[tuple[int, Failure]])
     """Failures of all runs, with the numbers of their games."""
     warnings: list[str] = field(default_factory=list[str])
-    """What the match depends on and its engines were not told."""
+    """Conditions that the match depends on and its engines were not told."""
     times: dict[str, MoveTimes] = field(default_factory=dict[str, MoveTimes])
-    """How long the engines took, by name."""
+    """Move times of the engines, by name."""
     new: int = 0
     """Games played in this run."""
     left_out: set[str] = field(default_factory=set[str])
@@ -53,7 +53,7 @@ class MatchState:
 
     @property
     def reasons(self) -> list[Failure]:
-        """Why engines were left out of this run: the last failure of each."""
+        """Reasons why engines were left out of this run: the last failure of each."""
         last = {failure.engine: failure for _, failure in self.failures}
         return [last[name] for name in sorted(self.left_out & last.keys())]
 
@@ -71,7 +71,7 @@ class MatchState:
 
     @property
     def is_decided(self) -> bool:
-        """Whether the sequential test has ended the match."""
+        """True if the sequential test has ended the match."""
         result = self.sprt()
         return result is not None and result.decision is not SprtDecision.CONTINUE
 
@@ -123,7 +123,7 @@ def read_state(folder: Path) -> MatchState:
 
 
 def is_playing(folder: Path) -> bool:
-    """Whether a process plays the match in a folder."""
+    """True if a process plays the match in a folder."""
     return is_locked(folder, LOCK)
 
 

@@ -181,7 +181,7 @@ class MatchStore:
             self._database.executemany("INSERT OR IGNORE INTO warnings VALUES (?)", [(text,) for text in texts])
 
     def warnings(self) -> list[str]:
-        """What engines were not told, in the order in which it was found."""
+        """Warnings about what engines were not told, in the order in which it was found."""
         return select_warnings(self._database, self.path)
 
     def times(self) -> Iterator[AnswerTime]:
@@ -201,7 +201,7 @@ def select_failures(database: sqlite3.Connection, path: Path) -> list[tuple[int,
 
 
 def select_warnings(database: sqlite3.Connection, path: Path) -> list[str]:
-    """What engines were not told, in the order in which it was found."""
+    """Warnings about what engines were not told, in the order in which it was found."""
     with explaining(path):
         return [text for (text,) in database.execute("SELECT text FROM warnings ORDER BY rowid")]
 
@@ -247,7 +247,7 @@ def _settings_of(path: Path, stored: str) -> MatchSettings:
 
 
 def _differences(path: Path, stored: str, settings: MatchSettings) -> list[str]:
-    """How these settings differ from the stored ones, in words."""
+    """Differences between these settings and the stored ones, in words."""
     before, now = _flat(_settings_of(path, stored)), _flat(settings)
     names = list(dict.fromkeys([*before, *now]))
     return [

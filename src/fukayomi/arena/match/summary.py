@@ -36,7 +36,7 @@ def summarize(result: MatchResult) -> dict[str, Any]:
 
 
 def summarize_state(state: MatchState) -> dict[str, Any]:
-    """What the games of a match came to so far, as plain values: the part of `summarize` that does not need moves."""
+    """Summary of a match's games so far, as plain values: the part of `summarize` that does not need moves."""
     standings = state.standings
     return {
         "players": [_player(player, state) for player in standings.players.values()],

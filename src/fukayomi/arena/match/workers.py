@@ -30,13 +30,13 @@ class FinishedGame:
 
 @dataclass(frozen=True, slots=True)
 class EngineWarnings:
-    """What the match depends on and its engines are not told."""
+    """Conditions that the match depends on and its engines are not told."""
 
     texts: tuple[str, ...]
 
 
 WorkerReport = FinishedGame | EngineWarnings | str | BaseException | None
-"""What a worker reports: a game; warnings about engines; a note for the user; the error that ended the worker; None
+"""Report of a worker: a game; warnings about engines; a note for the user; the error that ended the worker; None
 when it has closed."""
 
 
@@ -180,7 +180,7 @@ class LocalWorkers:
 
 
 def can_pin() -> bool:
-    """Whether this system lets a program choose its processor cores."""
+    """True if this system lets a program choose its processor cores."""
     return hasattr(os, "sched_setaffinity")
 
 

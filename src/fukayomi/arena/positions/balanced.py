@@ -1,4 +1,4 @@
-"""Which games give a balanced line (互角局面): even openings, or even middle games.
+"""Conditions for a game to give a balanced line (互角局面): even openings, or even middle games.
 
 The conditions are those that the author of dlshogi published for his two sets (docs/positions.md has them in a table).
 A ply is a number of moves: the position after ply 24 is the one before move 25. A missing evaluation, for example of a
@@ -28,7 +28,7 @@ class EvalOf(StrEnum):
 
 
 class Exclusion(StrEnum):
-    """Why a game gives no line, in the order in which the reasons are checked."""
+    """Reasons why a game gives no line, in the order in which they are checked."""
 
     UNREADABLE = "unreadable"
     """The file or archive member cannot be read."""

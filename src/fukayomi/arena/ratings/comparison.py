@@ -1,4 +1,4 @@
-"""How certain it is that one player is stronger than another."""
+"""Certainty that one player is stronger than another."""
 
 from dataclasses import dataclass
 from typing import Self

@@ -104,7 +104,7 @@ class Design:
     free: Integers
     """[f] the players whose ratings are the first f parameters."""
     has_advantage: bool
-    """Whether the first-move advantage is the last parameter."""
+    """True if the first-move advantage is the last parameter."""
     fixed: Floats
     """[n] ratings of the players that are not free."""
     advantage: float

@@ -17,7 +17,7 @@ from fukayomi.errors import InvalidValueError
 
 @dataclass(frozen=True)
 class Constraints:
-    """What is given rather than estimated."""
+    """Values that are given rather than estimated."""
 
     anchors: Mapping[int, float]
     """Ratings by player, in logits."""
@@ -36,7 +36,7 @@ class Estimate:
     """The estimated strengths of the n players."""
 
     groups: Groups
-    """Which players can be compared."""
+    """Groups of players that can be compared."""
     sweeps: list[Sweep]
     """Groups without a maximum-likelihood rating, which were placed."""
     ratings: Floats
@@ -44,15 +44,15 @@ class Estimate:
     advantage: float
     """First-move advantage in logits."""
     has_advantage: bool
-    """Whether the advantage was estimated."""
+    """True if the advantage was estimated."""
     draw_rate: float
     """Draw rate of equal players, 0..1."""
     has_draw_rate: bool
-    """Whether the draw rate was estimated."""
+    """True if the draw rate was estimated."""
     by_results: bool
-    """Whether win/draw/loss counts were fitted instead of points."""
+    """True if win/draw/loss counts were fitted instead of points."""
     notes: tuple[str, ...]
-    """Why the advantage could not be estimated, if so."""
+    """Reasons why the advantage could not be estimated, if any."""
 
 
 def estimate(pairings: Pairings, given: Constraints) -> Estimate:

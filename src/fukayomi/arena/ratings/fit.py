@@ -25,7 +25,7 @@ _UNDETERMINED = 1e-9
 
 
 def determines_advantage(pairings: Pairings, fixed: Mapping[int, float]) -> bool:
-    """Whether the schedule separates the first-move advantage from the players' strength."""
+    """True if the schedule separates the first-move advantage from the players' strength."""
     if not len(pairings.first):
         return False
     games = pairings.games[None, :].astype(np.float64)

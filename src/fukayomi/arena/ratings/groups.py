@@ -1,4 +1,4 @@
-"""Which players can be compared.
+"""Groups of players that can be compared.
 
 Ratings are finite within a *group*: players that are strongly connected by "scored against". All games between two
 groups, if any, were won by the same group, so no difference is too large for it; a player who won every game is a group

@@ -15,7 +15,7 @@ ELO_SCALE = 200.2419
 
 
 class RatingOptions(Settings):
-    """How ratings are computed. Ratings and the first-move advantage are in points of `scale`, rates in percent."""
+    """Options of ratings. Ratings and the first-move advantage are in points of `scale`, rates in percent."""
 
     average: float = 0.0
     """Average rating of the players, if none is anchored."""

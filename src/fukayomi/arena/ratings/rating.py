@@ -229,7 +229,7 @@ class _RatingsBuilder:
     """In place of the replays where too many of them were discarded."""
     bayes: Floats
     is_stepwise: bool
-    """Whether each replay is one step from the ratings."""
+    """True if each replay is one step from the ratings."""
 
     def build(self) -> Ratings:
         names, found, replays, point = self.pairings.names, self.found, self.replays, self.options.point

@@ -96,7 +96,7 @@ class ScoreTest:
         return np.append(weights, [0.0] * self.design.has_advantage)
 
     def _reach(self, contrast: Floats, z: float) -> float:
-        """How far from its estimate the combination must be for the test statistic to be z; NaN if too far."""
+        """Distance of the combination from its estimate at which the test statistic is z; NaN if too far."""
         parameters, distance = self.best, 2 * np.arcsinh(z * self._error(contrast) / 2)
         for _ in range(_STEPS):
             parameters, found = self._test(contrast, float(distance), parameters)

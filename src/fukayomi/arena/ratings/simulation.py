@@ -180,7 +180,7 @@ class _ReplayModel:
 
 
 def affordable(pairings: Pairings, wanted: int) -> int:
-    """How many simulations are made."""
+    """Number of simulations to make."""
     return min(wanted, max(LEAST_SIMULATIONS, MOST_RESULTS // max(1, len(pairings.first))))
 
 

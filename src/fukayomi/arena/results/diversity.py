@@ -55,7 +55,7 @@ class Diversity:
     """The variety of all games, and of each player's games."""
 
     ply: int
-    """Where positions are compared."""
+    """Ply at which positions are compared."""
     total: Variety
     by_player: dict[str, Variety]
     """Games are compared within each pair of opponents and then added up, so that the number of opponents does not

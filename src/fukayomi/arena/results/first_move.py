@@ -84,7 +84,7 @@ class FirstMoveResults(Tabular):
     """Results by colour, one row per pairing."""
 
     distinct: bool
-    """Whether repeated games were left out."""
+    """True if repeated games were left out."""
     pairings: list[Pairing] = field(default_factory=list[Pairing])
     """In the order in which the players met."""
     games: int = 0

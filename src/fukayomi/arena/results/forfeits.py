@@ -30,17 +30,17 @@ Causes = Counter[Termination]
 
 
 def is_forfeit(game: Game) -> bool:
-    """Whether the game was decided by a forfeit."""
+    """True if the game was decided by a forfeit."""
     return game.termination in FORFEITS and loser_of(game) is not None
 
 
 def loser_of(game: Game) -> str | None:
-    """Who lost; None for other results."""
+    """Name of the loser; None for other results."""
     return {Result.BLACK_WIN: game.white, Result.WHITE_WIN: game.black}.get(game.result)
 
 
 def are_notable(causes: Causes, losses: int) -> bool:
-    """Whether a result rests on forfeits: two or more, and a tenth of the player's losses or more."""
+    """True if a result rests on forfeits: two or more, and a tenth of the player's losses or more."""
     count = causes.total()
     return count >= NOTABLE_FORFEITS and count >= NOTABLE_SHARE * losses
 

@@ -12,7 +12,7 @@ from fukayomi.listener import SILENT, Listener
 from fukayomi.shogi.record import Record, Result
 
 Games = Any
-"""What the functions of `fukayomi.arena` accept as games: a path or several (match folders, match.db, PGN, records,
+"""Games as the functions of `fukayomi.arena` accept them: a path or several (match folders, match.db, PGN, records,
 folders, zip, tar); `Game` or `Record` objects; tuples (black, white, result); or a DataFrame with the columns black,
 white and result.
 

@@ -55,7 +55,7 @@ class HeadToHead:
     paired_results: tuple[int, int, int]
     """Losses, draws and wins in complete pairs."""
     has_pairs: bool
-    """Whether the source numbers its pairs; if not, its games only count singly."""
+    """True if the source numbers its pairs; if not, its games only count singly."""
     failed: int
     """Games that do not count."""
     single: int
@@ -68,7 +68,7 @@ class HeadToHead:
 
 
 def counts_for_strength(game: Game) -> bool:
-    """Whether a game was decided by play."""
+    """True if a game was decided by play."""
     return game.result is not Result.UNKNOWN and game.termination not in FAILURES
 
 

@@ -149,7 +149,7 @@ def connect_read_only(path: Path) -> sqlite3.Connection:
 
 
 def is_empty(database: sqlite3.Connection) -> bool:
-    """Whether nothing was ever written: the file is new, or its creation was cut off."""
+    """True if nothing was ever written: the file is new, or its creation was cut off."""
     ((tables,),) = database.execute("SELECT count(*) FROM sqlite_schema").fetchall()
     ((application,),) = database.execute("PRAGMA application_id").fetchall()
     return tables == 0 and application == 0

@@ -71,7 +71,7 @@ class MatchFiles:
         replace_file(kif, write_kif(in_kif).encode())
 
     def is_pgn_due(self) -> bool:
-        """Whether enough time has passed to rewrite the PGN."""
+        """True if enough time has passed to rewrite the PGN."""
         return time.monotonic() >= self._pgn_due
 
     def write_pgn(self, games: Iterable[Game], event: str = "") -> None:

@@ -43,7 +43,7 @@ _MARK = re.compile(rb"[{};]")
 
 
 def looks_like_pgn(head: bytes) -> bool:
-    """Whether a file with this beginning is PGN: its first line is a tag."""
+    """True if a file with this beginning is PGN: its first line is a tag."""
     return _HEAD.match(head) is not None
 
 
@@ -82,7 +82,7 @@ class _Draft:
     """The result after the moves."""
     has_moves: bool = False
     is_spaced: bool = False
-    """Whether a blank line followed the tags."""
+    """True if a blank line followed the tags."""
     error: RecordError | None = None
 
 

@@ -54,7 +54,7 @@ class PlayerStanding:
 
     @property
     def rests_on_forfeits(self) -> bool:
-        """Whether much of its losses are forfeits."""
+        """True if many of its losses are forfeits."""
         return are_notable(self.forfeits, self.total.losses)
 
     @property
@@ -71,7 +71,7 @@ class Standings:
         """In the order of the settings."""
         self._meetings = {pair: Meeting(*pair) for pair in combinations(names, 2)}
         self.terminations: Counter[Termination] = Counter()
-        """How the games ended."""
+        """Number of games by termination."""
         self.first_mover = MatchScore()
         self._open_pairs: dict[int, Game] = {}  # pairs of which one game was counted
         self._open_clean_pairs: dict[int, Game] = {}

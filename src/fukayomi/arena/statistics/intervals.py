@@ -111,7 +111,7 @@ def win_rate(wins: int, *, losses: int, draws: int = 0) -> WinRate:
 
 @dataclass(frozen=True, slots=True)
 class Strength:
-    """How much stronger the first player is. Errors are half the width of the 95 % interval."""
+    """Strength of the first player relative to the second. Errors are half the width of the 95 % interval."""
 
     games: int
     """Number of games; twice the pairs for five counts."""

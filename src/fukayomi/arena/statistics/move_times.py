@@ -1,4 +1,4 @@
-"""How long engines took for their moves, and how much of it they did not know of.
+"""Times that engines took for their moves, and the part of them that they did not know of.
 
 The time of a move is what the referee measured, from ``go`` to the arrival of the answer. Its overhead is this time
 less the time that the engine itself reported last (``info time``): the protocol, pipes, a busy machine, and whatever
@@ -38,7 +38,7 @@ class AnswerTime:
     used_ms: float
     """Measured by the referee."""
     reported_ms: int | None
-    """What the engine reported last; None if it reported nothing."""
+    """Time that the engine reported last; None if it reported nothing."""
 
 
 @dataclass

@@ -210,7 +210,7 @@ class _Surface:
         return float(self.evens[top]) + (step * (left - right) / (2 * bend) if bend else 0.0), low, high
 
     def depth(self, share: float) -> float:
-        """How far below its peak the log-likelihood is at the ends of the interval that holds this share of it."""
+        """Depth below its peak of the log-likelihood at the ends of the interval that holds this share of it."""
         ranked = -np.sort(-self.marginal)
         below = np.cumsum(np.exp(ranked))
         return -float(ranked[np.count_nonzero(below < share * below[-1])])

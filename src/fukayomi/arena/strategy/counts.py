@@ -1,4 +1,4 @@
-"""How often each combination of strategies was played, and who won."""
+"""Counts of games and wins for each combination of strategies."""
 
 import csv
 import io
@@ -112,7 +112,7 @@ class StrategyCounts(Tabular):
     kinds: Collection[StrategyKind] = NAMED_KINDS
     """Kinds of tags that name a row."""
     by: SplitBy | None = None
-    """How games are grouped; None for one table of all games."""
+    """Grouping of the games; None for one table of all games."""
     min_rating: float | None = None
     """Rating that both players need; None counts unrated games too."""
     games: int = 0

@@ -136,7 +136,7 @@ def _piece(letters: str) -> int:
 
 
 class Side(StrEnum):
-    """Whether a strategy belongs to one side or to both."""
+    """Sides that a strategy belongs to: one or both."""
 
     EACH = "each"
     """One side's; shown with 先手 or 後手."""

@@ -4,7 +4,7 @@ from enum import StrEnum
 
 
 class StrategyKind(StrEnum):
-    """What a strategy (戦型) describes."""
+    """Kinds of strategies (戦型), by what they describe."""
 
     STYLE = "style"
     """Static or ranging rook (居飛車, 振り飛車). Nearly every game has one."""
@@ -18,7 +18,7 @@ NAMED_KINDS = (StrategyKind.OPENING, StrategyKind.ATTACK, StrategyKind.CASTLE)
 
 
 class SplitBy(StrEnum):
-    """How games are grouped: one strategy table per group."""
+    """Grouping of games: one strategy table per group."""
 
     YEAR = "year"
     ENGINE = "engine"

@@ -250,7 +250,7 @@ def _compile(shape: Shape, color: Color, order: int, tag: int, requires: int, ex
 
 
 def _holds(rule: _Rule, board: "_Board", captured: int, ply: int, mask: int) -> bool:
-    """Whether all conditions of a rule hold after the move of this ply."""
+    """True if all conditions of a rule hold after the move of this ply."""
     if mask & rule.requires != rule.requires or mask & rule.excludes:
         return False
     if not rule.min_ply <= ply <= rule.max_ply or (rule.before_outbreak and board.has_outbreak):
@@ -277,9 +277,9 @@ class _Board:
 
     def __init__(self, sfen: str) -> None:
         self.is_special = sfen != START_SFEN
-        """Whether the game starts from another position than the usual one."""
+        """True if the game starts from another position than the usual one."""
         self.has_outbreak = False
-        """Whether anything but pawns and bishops has been captured."""
+        """True if anything but pawns and bishops has been captured."""
         # Pieces are numbered as in definitions.py: `squares` by square, `hands` the count of each piece.
         if self.is_special:
             self.squares, self.hands, self._turn, self.next_ply = _read_position(sfen)

@@ -55,7 +55,7 @@ class Lettering:
     family: tuple[str, ...]
     """Names of font families for matplotlib."""
     is_japanese: bool
-    """Whether strategies are named in Japanese."""
+    """True if strategies are named in Japanese."""
     letters: frozenset[int]
     """Code points that the fonts have."""
 

@@ -38,7 +38,7 @@ Out = Annotated[Path, typer.Option(metavar="DIR", help="Folder of the calibratio
 
 @options_of(CalibrationSettings, "precision", panel=PANEL)
 class PrecisionOptions:
-    """When enough is known."""
+    """Options that decide when enough is known."""
 
 
 def calibrate(

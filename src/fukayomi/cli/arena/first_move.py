@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FirstMoveOptions:
-    """Which games count."""
+    """Options that select the games that count."""
 
     distinct: Annotated[bool, typer.Option("--distinct", help="Count repeated games once.")] = False
 

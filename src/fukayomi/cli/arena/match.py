@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class OutOptions:
-    """Where the match is stored."""
+    """Options for the folder of the match."""
 
     out: Annotated[
         Path | None,
@@ -42,7 +42,7 @@ class OutOptions:
 
 @options_of(MatchSettings, "tournament", panel="Games")
 class TournamentOptions:
-    """Which engines meet, and when the match stops."""
+    """Options for the pairing of the engines and the end of the match."""
 
     sprt: Sprt = None
 

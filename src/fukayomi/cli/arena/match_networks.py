@@ -48,12 +48,12 @@ class NetworkGames:
 
 @options_of(PoolSettings, "playouts", "max_plies", "parallel", panel="Search")
 class PoolOptions:
-    """How networks play."""
+    """Options for the games between networks."""
 
 
 @dataclass(frozen=True)
 class NetworkDevices:
-    """What runs the networks."""
+    """Devices that run the networks."""
 
     PANEL: ClassVar = "Network"
 

@@ -80,7 +80,7 @@ class GameOptions:
     ready_timeout_ms="--ready-timeout", panel="When a game ends",
 )  # fmt: skip
 class RuleOptions:
-    """When a game ends."""
+    """Options for the conditions that end a game."""
 
     resign: Annotated[
         str | None,
@@ -107,7 +107,7 @@ class RuleOptions:
     MatchSettings, "concurrency", "cores_per_game", "restart", "log", panel="This run (may change from run to run)"
 )
 class RunOptions:
-    """What may change from run to run."""
+    """Options that may change from run to run."""
 
     ray: Annotated[
         str | None,

@@ -162,7 +162,7 @@ def _balanced_as_json(found: "BalancedSet", out: Path, seconds: float) -> dict[s
 
 @dataclass(frozen=True)
 class CompareOptions:
-    """How sets are compared."""
+    """Options for the comparison of sets."""
 
     ply: Annotated[int, typer.Option(min=0, help="Cut all lines at this ply; shorter lines count as they are.")] = 24
     top: Annotated[int, typer.Option(min=0, help="Strategies to list.")] = 12

@@ -30,7 +30,7 @@ FORFEITS_LISTED = 20
 
 @options_of(RatingOptions, "average", "by_results", "bayes", "scale")
 class RateOptions:
-    """How players are rated."""
+    """Options for the rating of players."""
 
     anchor: Annotated[
         list[str] | None,
@@ -48,7 +48,7 @@ class RateOptions:
 
 @options_of(RatingOptions, "confidence", "simulations", "seed", panel="Errors")
 class ErrorOptions:
-    """How the errors of ratings are computed."""
+    """Options for the computation of rating errors."""
 
     matrix: Annotated[
         Path | None,
@@ -145,7 +145,7 @@ def _without_forfeits(found: "GameTally", options: RatingOptions) -> Mapping[str
 
 
 def _forfeit_lines(found: "GameTally", clean: Mapping[str, float]) -> list[str]:
-    """Who lost on time, by illegal moves or by failures, and the ratings without these games."""
+    """Lines about losses on time, by illegal moves or by failures, and the ratings without these games."""
     from fukayomi.arena.results.forfeits import forfeits_text
 
     notable = found.resting_on_forfeits

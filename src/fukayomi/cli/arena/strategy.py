@@ -20,7 +20,7 @@ ROW_KINDS = ",".join(NAMED_KINDS)
 
 @dataclass(frozen=True)
 class TableOptions:
-    """Which games count, and what the tables show."""
+    """Options for the games that count and the content of the tables."""
 
     top: Annotated[int, typer.Option(min=1, help="Rows per table.")] = 20
     min_count: Annotated[int, typer.Option(min=1, help="Omit rows with fewer games.")] = 1
@@ -59,7 +59,7 @@ class FileOptions:
 
 @dataclass(frozen=True)
 class ListOptions:
-    """What to print instead of tables."""
+    """Options that print something else instead of tables."""
 
     PANEL: ClassVar = "Instead of tables"
 

@@ -1,1 +1,1 @@
-"""What commands share."""
+"""Parts that commands share."""

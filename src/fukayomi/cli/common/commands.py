@@ -1,4 +1,4 @@
-"""How functions become commands."""
+"""Conversion of functions into commands."""
 
 import inspect
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""How commands fail: with one line on stderr, without a traceback, and with an exit code other than 0."""
+"""Failure of commands: one line on stderr, no traceback, and an exit code other than 0."""
 
 import re
 import signal
@@ -16,7 +16,7 @@ from fukayomi.errors import FukayomiError
 USAGE = 2
 """Exit code of a command line that cannot be understood."""
 SIGNALLED = 128
-"""What is added to the number of a signal to make the exit code after it; shells do the same."""
+"""Added to the number of a signal to make the exit code after it; shells do the same."""
 INTERRUPTED = SIGNALLED + signal.SIGINT
 """Exit code after Ctrl-C: 130."""
 
@@ -91,7 +91,7 @@ def user_errors() -> Generator[None]:
 
 
 def _as_typed(error: FukayomiError) -> tuple[str, int]:
-    """What an error says, and its exit code; settings that options gave are named as these: ``--filter-rating``."""
+    """The text of an error, and its exit code; settings that options gave are named as these: ``--filter-rating``."""
     text, code = str(error), 1
     if "pydantic" in sys.modules:
         from pydantic import ValidationError

@@ -1,4 +1,4 @@
-"""How commands declare options: arguments are parameters, options are fields of a dataclass.
+"""Declaration of options by commands: arguments are parameters, options are fields of a dataclass.
 
 An option that several commands have is an alias here.
 """
@@ -62,7 +62,7 @@ def by_short_name(files: Sequence[File], short: Callable[[Path], str]) -> dict[s
 
 
 def is_subcommand(context: typer.Context) -> bool:
-    """Whether the command line names a sub-command of a command that can also run alone, like ``match calibrate``.
+    """True if the command line names a sub-command of a command that can also run alone, like ``match calibrate``.
 
     Fails if there are options before the sub-command, which would be ignored.
     """

@@ -1,4 +1,4 @@
-"""How the program ends when its output cannot be written: without a traceback, and never with exit code 0."""
+"""End of the program when its output cannot be written: without a traceback, and never with exit code 0."""
 
 import errno
 import io

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @options_of(Filters, "min_rating", "min_plies", "max_eval", "draws", "mates")
 class FilterOptions:
-    """Which games and positions to keep."""
+    """Options that select the games and positions to keep."""
 
 
 @dataclass(frozen=True)

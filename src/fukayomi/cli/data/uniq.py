@@ -105,7 +105,7 @@ def _run(settings: DedupSettings, ray: str | None, *, as_json: bool) -> None:
 
 @contextmanager
 def _reducer(ray: str | None) -> "Generator[Reducer | None]":
-    """What reduces the buckets: a Ray cluster, or None for this process."""
+    """Reducer of the buckets: a Ray cluster, or None for this process."""
     if ray is None:
         yield None
     else:

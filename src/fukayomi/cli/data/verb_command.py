@@ -1,4 +1,4 @@
-"""What the commands of the verbs have in common: options, and how they run and report."""
+"""Common parts of the commands of the verbs: options, and how they run and report."""
 
 from collections.abc import Callable
 from contextlib import contextmanager

@@ -25,7 +25,7 @@ BOTH_LIMITS = f"{ANALYSIS_NODES} nodes or {ANALYSIS_TIME_MS}ms per position, whi
 
 @dataclass(frozen=True)
 class SearchOptions:
-    """How long each position is searched, and with which network."""
+    """Options for the network and the length of each search."""
 
     PANEL: ClassVar = "Search"
 
@@ -60,7 +60,7 @@ class SearchOptions:
 
 @dataclass(frozen=True)
 class ReportOptions:
-    """Which moves are judged, and where the report goes."""
+    """Options for the moves to judge and the folder of the report."""
 
     plies: Annotated[
         str, typer.Option("--range", metavar="A:B", help="First and last ply to judge; either may be omitted.")
@@ -154,7 +154,7 @@ def _source(given: str) -> "Path | Record":
 
 
 def _default_folder(sources: "list[Path | Record]") -> Path | None:
-    """Where the report goes; None: there is none, of positions on the command line."""
+    """Folder of the report; None: there is none, of positions on the command line."""
     files = [source for source in sources if isinstance(source, Path)]
     if not files:
         return None

@@ -28,7 +28,7 @@ class Game:
 
     record: "Record"
     name: str
-    """Where it was found, within the argument: ``2025/a.kif``."""
+    """Place where it was found, within the argument: ``2025/a.kif``."""
     digest: str
     """Hash of players, first position and moves, in hexadecimal digits."""
 

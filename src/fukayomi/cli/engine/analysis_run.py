@@ -56,7 +56,7 @@ class StoppedError(Exception):
 
 @dataclass(slots=True)
 class AnalysisRun:
-    """How games are analysed: one after the other, or several at once, each by a thread."""
+    """Analysis of games: one after the other, or several at once, each by a thread."""
 
     network: "Network"
     limits: "SearchLimits"
@@ -66,7 +66,7 @@ class AnalysisRun:
     """Last ply to judge; None: the last of each game."""
     png: bool
     is_interrupted: bool = False
-    """Whether Ctrl-C ended it early."""
+    """True if Ctrl-C ended it early."""
     _engines: "list[Engine]" = field(default_factory=list["Engine"])
     """Those at work."""
     _searched: int = 0

@@ -28,7 +28,7 @@ BYTES_RESERVED_PER_NODE = 2048
 
 
 class EvaluatorName(StrEnum):
-    """What evaluates positions."""
+    """Evaluators of positions, by name."""
 
     HASH = "hash"
     UNIFORM = "uniform"
@@ -150,7 +150,7 @@ def print_table(results: dict[str, BenchResult]) -> None:
 
 @dataclass(frozen=True)
 class BenchOptions:
-    """What is searched."""
+    """Options that decide what is searched."""
 
     evaluator: Annotated[
         EvaluatorName, typer.Option(help="What evaluates positions: a network, or a function in its place.")

@@ -29,7 +29,7 @@ STUBS = ("<hash>", "<uniform>")
 
 @dataclass(frozen=True)
 class SubjectOptions:
-    """What is compared."""
+    """Networks and engines to compare."""
 
     PANEL: ClassVar = "Networks and engines"
 
@@ -54,7 +54,7 @@ class SubjectOptions:
 
 @dataclass(frozen=True)
 class PositionOptions:
-    """Which positions are searched, and how long."""
+    """Options for the positions to search and the length of the searches."""
 
     PANEL: ClassVar = "Positions"
 
@@ -82,7 +82,7 @@ class PositionOptions:
 
 @dataclass(frozen=True)
 class NpsOptions:
-    """What is written."""
+    """Options for the output."""
 
     picture: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write a picture: .png or .svg.")] = None
     as_json: AsJson = False

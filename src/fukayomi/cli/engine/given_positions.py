@@ -78,7 +78,7 @@ def check_given(source: str) -> None:
 
 
 def is_position(source: str) -> bool:
-    """Whether an argument is a position itself and no file: SFEN, or USI's `position` with or without moves."""
+    """True if an argument is a position itself and no file: SFEN, or USI's `position` with or without moves."""
     is_text = ("/" in source and " " in source.strip()) or source.startswith("startpos")
     return is_text and not os.path.exists(source)  # noqa: PTH110 - Path.exists fails for long texts
 

@@ -12,7 +12,7 @@ from fukayomi.cli.common.streams import open_streams
 
 @dataclass(frozen=True)
 class ServeOptions:
-    """What searches, and with how much memory."""
+    """Options for the network and the memory of searches."""
 
     model: Model = None
     memory_mb: Annotated[

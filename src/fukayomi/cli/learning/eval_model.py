@@ -31,12 +31,12 @@ LABELS = {
 
 @options_of(TargetSettings, "temperature", "eval_scale", panel="Targets")
 class TargetOptions:
-    """How visits and evaluations become targets."""
+    """Options for turning visits and evaluations into targets."""
 
 
 @options_of(TrainingSettings, "val_lambda", panel="Targets")
 class LossOptions:
-    """What the losses are made of."""
+    """Options for the parts of the losses."""
 
 
 @options_of(RunSettings, "device")

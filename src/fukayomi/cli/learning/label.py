@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class EngineOptions:
-    """Who searches."""
+    """Options for the engine that searches."""
 
     PANEL: ClassVar = "Engine (one of --engine and --network)"
 
@@ -59,7 +59,7 @@ class EngineOptions:
     panel="Search (--nodes, --time or both, or --byoyomi)",
 )
 class SearchOptions:
-    """How each position is searched, and how scores become a policy."""
+    """Options for the search of each position, and for the policy that is made from scores."""
 
     time_ms: Annotated[
         int | None,
@@ -86,7 +86,7 @@ class SearchOptions:
 
 @options_of(LabelSettings, "plies", panel="Positions")
 class PositionOptions:
-    """What is labelled."""
+    """Options that select what is labelled."""
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @options_of(LeafSettings, "nodes", "plies", "temperature", "searched", panel="Games")
 class GameOptions:
-    """How games are played on."""
+    """Options for playing games on."""
 
     begin: Annotated[
         Plies,
@@ -40,7 +40,7 @@ class GameOptions:
 
 @dataclass(frozen=True)
 class NetworkOptions:
-    """Who searches, and who labels."""
+    """Networks that search and label."""
 
     PANEL: ClassVar = "Networks"
 
@@ -63,7 +63,7 @@ class NetworkOptions:
 
 @dataclass(frozen=True)
 class OutputOptions:
-    """What is printed."""
+    """Options for what is printed."""
 
     as_json: AsJson = False
 

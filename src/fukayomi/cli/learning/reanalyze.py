@@ -23,7 +23,7 @@ CACHE_MB = 64
 
 @options_of(ReanalysisSettings, "nodes", "root", "gumbel_moves", "multipv", panel="Search")
 class SearchOptions:
-    """How each position gets its targets."""
+    """Options for the targets of each position."""
 
     workers: Annotated[
         int | None,
@@ -39,7 +39,7 @@ class SearchOptions:
 
 @options_of(ReanalysisSettings, "share", selection="--select", seed="--seed", panel="Selection")
 class SelectionOptions:
-    """Which positions get new targets."""
+    """Options that select the positions that get new targets."""
 
 
 @dataclass(frozen=True)

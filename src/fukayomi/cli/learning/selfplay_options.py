@@ -12,7 +12,7 @@ from fukayomi.selfplay.settings import SelfplaySettings
 
 @dataclass(frozen=True)
 class RunOptions:
-    """How many games, where they go, and who makes them."""
+    """Options for the number of games, their folder, and who makes them."""
 
     games: Annotated[
         int | None, typer.Option("--games", "-n", help="Games to play, with those in DIR.", min=1, show_default=False)
@@ -42,7 +42,7 @@ class RunOptions:
 
 @dataclass(frozen=True)
 class DeviceOptions:
-    """What runs the network."""
+    """Devices that run the network."""
 
     PANEL: ClassVar = "Device"
 
@@ -56,7 +56,7 @@ class DeviceOptions:
 
 @dataclass(frozen=True)
 class OpeningOptions:
-    """Where games begin."""
+    """Options for the positions where games begin."""
 
     PANEL: ClassVar = "Openings"
 
@@ -89,7 +89,7 @@ class OpeningOptions:
 
 @dataclass(frozen=True)
 class LeagueOptions:
-    """Who plays besides the network."""
+    """Options for the players besides the network."""
 
     PANEL: ClassVar = "League"
 
@@ -111,7 +111,7 @@ class LeagueOptions:
 
 @dataclass(frozen=True)
 class ReportOptions:
-    """What is written about the run."""
+    """Options for the reports about the run."""
 
     PANEL: ClassVar = "Reports"
 
@@ -164,9 +164,9 @@ class GameOptions:
     panel="For few machines",
 )
 class SavingOptions:
-    """What makes more of few machines."""
+    """Options that make more of few machines."""
 
 
 @options_of(SelfplaySettings, "early_stop", "reuse", "train_random", "out_max_move", panel="Switches")
 class SwitchOptions:
-    """What is on or off. (Beside them, the names of other options would not fit into 80 columns.)"""
+    """Switches. (Beside them, the names of other options would not fit into 80 columns.)"""

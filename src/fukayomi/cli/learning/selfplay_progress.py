@@ -1,4 +1,4 @@
-"""What `fukayomi selfplay` shows on a terminal: a live table."""
+"""Live table that `fukayomi selfplay` shows on a terminal."""
 
 from datetime import timedelta
 

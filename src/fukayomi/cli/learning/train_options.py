@@ -40,7 +40,7 @@ class OptimisationOptions:
     TrainingSettings, "val_lambda", "value_weight", "val_lambda_decay", "entropy", "critic", panel="Loss and targets"
 )
 class LossOptions:
-    """What the loss is made of."""
+    """Options for the parts of the loss."""
 
 
 @options_of(
@@ -48,12 +48,12 @@ class LossOptions:
     "wdl_weight", "plies_left_weight", "reply_weight", panel="Teacher and further heads",
 )  # fmt: skip
 class HelperOptions:
-    """What helps the policy and the value: a teacher, and further heads."""
+    """Helpers of the policy and the value: a teacher, and further heads."""
 
 
 @options_of(TargetSettings, "temperature", "eval_scale", "layer", "n_step", "weights", panel="Loss and targets")
 class TargetOptions:
-    """How visits and evaluations become training targets."""
+    """Options for turning visits and evaluations into training targets."""
 
 
 @options_of(RunSettings, "initial", "teacher", "eval_interval", "checkpoint_interval", "device", "threads", panel="Run")
@@ -63,7 +63,7 @@ class RunOptions:
 
 @dataclass(frozen=True)
 class SourceOptions:
-    """Where settings come from, and what is printed."""
+    """Options for the sources of settings, and for what is printed."""
 
     PANEL: ClassVar = "Run"
 

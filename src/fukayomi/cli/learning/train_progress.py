@@ -1,4 +1,4 @@
-"""What `fukayomi train` shows while it runs: a progress bar or lines, and a line for each evaluation."""
+"""Display of `fukayomi train` while it runs: a progress bar or lines, and a line for each evaluation."""
 
 import time
 from math import isnan

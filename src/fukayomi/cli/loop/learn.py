@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LearnOptions:
-    """Where settings come from, and what is printed."""
+    """Options for the sources of settings, and for what is printed."""
 
     preset: Annotated[
         str | None,

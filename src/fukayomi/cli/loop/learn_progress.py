@@ -1,4 +1,4 @@
-"""What `fukayomi learn` shows: a bar for what is under way, and a line for each step."""
+"""Display of `fukayomi learn`: a bar for what is under way, and a line for each step."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ class LearnProgress(StageBars, LoopListener):
 
 
 def describe(entry: BaseModel) -> str:
-    """What a step came to, in a few words."""
+    """Result of a step in a few words."""
     match entry:
         case Started():
             return f"first network {entry.network.sha256[:12]}{', with its int8 file' if entry.network.int8 else ''}"

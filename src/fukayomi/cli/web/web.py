@@ -14,7 +14,7 @@ from fukayomi.web.settings import WebSettings
 
 @options_of(WebSettings, "host", "port", allowed_hosts="--allow-host", panel="Server")
 class ServerOptions:
-    """Where the page is, and who may see it."""
+    """Options for the address of the page and the access to it."""
 
     no_token: Annotated[
         bool, typer.Option("--no-token", help="Let every user of this computer open the page, without a token.")
@@ -25,7 +25,7 @@ class ServerOptions:
 
 @options_of(WebSettings, memory_mb="--memory", panel="Engine")
 class EngineOptions:
-    """What searches for the page."""
+    """Options for the engine that searches for the page."""
 
     model: Model = None
     option: Annotated[

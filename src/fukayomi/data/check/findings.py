@@ -1,4 +1,4 @@
-"""What a check of training data finds, and where."""
+"""Findings of a check of training data, and their places."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ MOST_FINDINGS = 10_000
 
 
 class Level(StrEnum):
-    """How serious a finding is."""
+    """Severity of a finding."""
 
     ERROR = "error"
     """The data is wrong."""
@@ -32,7 +32,7 @@ class Finding:
     ply: int | None
     """Move of the game, from 0; None if it is not about a move."""
     offset: int | None
-    """Where the game, row or position begins in the file, in bytes; None for game records, which are text."""
+    """Start of the game, row or position in the file, in bytes; None for game records, which are text."""
     reason: str
     line: int | None = None
     """Line of a game record, from 1; None if it is not known."""
@@ -54,7 +54,7 @@ class Finding:
 
 @dataclass(slots=True)
 class Report(Tabular):
-    """What a check found; as a table, its findings."""
+    """Result of a check; as a table, its findings."""
 
     files: dict[str, str] = field(default_factory=dict[str, str])
     """Format of each file."""

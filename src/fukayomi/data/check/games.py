@@ -54,7 +54,7 @@ def judge_games(games: Games, terminations: Sequence[Termination] = ()) -> list[
 
 
 def _contradictions(result: Result, flags: ResultFlag, ending: _native.GameEnding) -> Iterator[str]:
-    """How the result contradicts the last position."""
+    """Contradictions between the result and the last position."""
     mover, other = Result.BLACK_WIN, Result.WHITE_WIN
     if not ending.black_to_move:
         mover, other = other, mover

@@ -49,7 +49,7 @@ class Inputs:
     passed_over: tuple[str, ...] = ()
     """Files of other formats in the folders, with the reasons."""
     as_rows: bool = False
-    """Whether games are read as rows, HCPE, of their searched moves, and averages as rows of their positions."""
+    """True if games are read as rows, HCPE, of their searched moves, and averages as rows of their positions."""
 
     @property
     def format(self) -> Format:
@@ -158,7 +158,7 @@ class Block:
     first: int
     """Number of items before it."""
     after: Cursor
-    """Where the next block begins."""
+    """Start of the next block."""
     path: Path
     """File of the items."""
 

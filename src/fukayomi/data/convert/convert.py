@@ -26,7 +26,7 @@ from fukayomi.shogi.record import RecordError
 
 @dataclass(slots=True)
 class Conversion(ReadCounts):
-    """What a conversion read, left out and wrote."""
+    """Counts of what a conversion read, left out and wrote."""
 
     written: int = 0
     """Games, rows or positions written."""

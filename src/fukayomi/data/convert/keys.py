@@ -74,5 +74,5 @@ def hash_numbers(hashes: list[bytes]) -> NDArray[np.uint64]:
 
 
 def held_out(hashes: list[bytes], one_in: int) -> NDArray[np.bool_]:
-    """Which games are held out: about one in `one_in`, a function of start and moves alone; bool [N]."""
+    """Mask of the games that are held out: about one in `one_in`, a function of start and moves alone; bool [N]."""
     return hash_numbers(hashes) % np.uint64(one_in) == 0

@@ -1,4 +1,4 @@
-"""How many held-out positions also occur in training: shared positions make a test set too easy.
+"""Overlap of held-out positions with training: shared positions make a test set too easy.
 
 Positions are compared by a 64-bit hash; between two sets of 10 million positions the probability of a false match is
 below 1 in 100 000.
@@ -23,7 +23,7 @@ class Overlap:
     positions: int
     """Held-out positions that count."""
     shared: int
-    """How many of them are in training."""
+    """Number of them that are in training."""
 
     @property
     def share(self) -> float:

@@ -38,19 +38,19 @@ _GAMES_AT_ONCE = 256
 
 @dataclass(frozen=True, slots=True)
 class HoldOut:
-    """Which games go to a test set: those that `held_out` chooses by their start and moves."""
+    """Games of a test set: those that `held_out` chooses by their start and moves."""
 
     one_in: int
     path: Path
 
     def takes(self, game: PlayedGame) -> bool:
-        """Whether a game goes to the test set."""
+        """True if a game goes to the test set."""
         return bool(held_out([game_hash(game.hcps[0].tobytes(), game.columns.moves)], self.one_in)[0])
 
 
 @dataclass(slots=True)
 class Count:
-    """What one output got."""
+    """Counts of one output."""
 
     games: int = 0
     positions: int = 0
@@ -60,7 +60,7 @@ class Count:
 
 @dataclass(slots=True)
 class Summary:
-    """What became of the games."""
+    """Summary of what became of the games."""
 
     games_read: int = 0
     """Games found, damaged ones included."""
@@ -190,7 +190,7 @@ def positions_of(record: Record, filters: Filters = ALL) -> Rows | Dropped:
 
 
 def _refusal(filters: Filters, record: Record, result: Result) -> Drop | None:
-    """Why a game is left out as a whole, or None."""
+    """Reason why a game is left out as a whole, or None."""
     if filters.min_rating is not None:
         ratings = (record.black_rating, record.white_rating)
         if any(rating is None or rating < filters.min_rating for rating in ratings):
@@ -201,7 +201,7 @@ def _refusal(filters: Filters, record: Record, result: Result) -> Drop | None:
 
 
 def _kept(filters: Filters, scores: NDArray[np.int32]) -> NDArray[np.bool_]:
-    """Which moves with these scores are kept: int32 [N], NO_SCORE for those that are no positions, to bool [N]."""
+    """Mask of the moves with these scores to keep: int32 [N], NO_SCORE for those that are no positions, to bool [N]."""
     kept = scores != NO_SCORE
     sizes = np.where(kept, np.abs(scores), 0)
     if filters.max_eval is not None and (beyond := np.flatnonzero(sizes > filters.max_eval)).size:

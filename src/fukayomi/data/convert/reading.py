@@ -27,7 +27,7 @@ _GAMES_AT_ONCE = 256
 
 @dataclass(slots=True)
 class ReadCounts:
-    """What was read, and what was left out."""
+    """Counts of what was read, and of what was left out."""
 
     games: int = 0
     """Games read."""

@@ -34,7 +34,7 @@ class Chunk:
     candidates: NDArray[np.void] | None
     """CANDIDATE [M], those of all rows; None for HCPE."""
     cursor: int
-    """Where the next chunk begins; an argument of `iter_chunks`."""
+    """Start of the next chunk; an argument of `iter_chunks`."""
 
 
 class InputError(InvalidValueError):

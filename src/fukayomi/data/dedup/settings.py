@@ -1,4 +1,4 @@
-"""What a deduplication does. Without NumPy: commands import it at start-up."""
+"""Settings of a deduplication. Without NumPy: commands import it at start-up."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -10,7 +10,7 @@ __all__ = ["DedupSettings", "Mode", "Weighing"]
 
 
 class Mode(StrEnum):
-    """Which rows are duplicates, and what is kept of them."""
+    """Definition of duplicate rows, and of what is kept of them."""
 
     FIRST_MOVE = "first-move"
     """Each position and move once: the record that was read first."""
@@ -28,12 +28,12 @@ class Mode(StrEnum):
 
     @property
     def writes_averages(self) -> bool:
-        """Whether the output is avg; in other modes it is hcpe."""
+        """True if the output is avg; in other modes it is hcpe."""
         return self is Mode.SHARES
 
 
 class DedupSettings(Settings):
-    """What a deduplication does."""
+    """Settings of a deduplication."""
 
     mode: Mode = Mode.FIRST_MOVE
     """first-move: each position and move once, as read first. all-fields: equal records once. mean: each position and
@@ -47,7 +47,7 @@ class DedupSettings(Settings):
     scratch: Path | None = None
     """Folder for the work, as large as the input; None: beside `out`."""
     weighing: Weighing = Weighing.EVENLY
-    """How much each search counts for the moves of its position. evenly: the same for every search, whatever its
+    """Weight of each search for the moves of its position. evenly: the same for every search, whatever its
     visits, and for the move of an hcpe record; dlshogi averages like this. by-visits: by its visits; 1 for an hcpe
     record."""
     evalfix: bool = False

@@ -198,7 +198,7 @@ def read_averages(path: Path | str) -> Averages:
 
 
 def read_weighing(path: Path | str) -> Weighing:
-    """How the visits of a file were added up. Files of different weighings cannot be averaged together.
+    """Weighing of the visits in a file. Files of different weighings cannot be averaged together.
 
     Raises:
         AveragesError: The file does not hold averaged positions.

@@ -25,7 +25,7 @@ from fukayomi.data.records.reading import Dropped
 from fukayomi.shogi.record import Record
 
 Content: TypeAlias = NDArray[np.void] | Games | Averages | CachedPositions | list[Record] | Rows
-"""What a part of a file holds; arrays are rows of HCP, HCPE, PSV or BOOK_ENTRY."""
+"""Content of a part of a file; arrays are rows of HCP, HCPE, PSV or BOOK_ENTRY."""
 
 
 def as_games(content: Content, targets: Targets = TARGETS) -> Games:

@@ -1,4 +1,4 @@
-"""What the package knows about a format: one `Format` object each, in the table `fukayomi.data.formats.table.FORMATS`.
+"""Descriptions of formats: one `Format` object each, in the table `fukayomi.data.formats.table.FORMATS`.
 
 Detection, refusals, readers, writers, checks and conversions all ask these objects. To add a format, write its module
 with a `FORMAT` and add that to the table.
@@ -47,9 +47,9 @@ class Part(NamedTuple):
     """Consecutive items of a file."""
 
     content: Any
-    """What the format holds: see `Format.read`."""
+    """Content of the part, as the format holds it: see `Format.read`."""
     after: Place
-    """Where the next part begins."""
+    """Start of the next part."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -60,11 +60,11 @@ class Format:
     suffixes: tuple[str, ...]
     """Usual suffixes of its files, the preferred one first. Contents decide what a file is."""
     contents: str
-    """What its files hold, for messages."""
+    """Contents of its files, for messages."""
     used_by: str
-    """Which commands read it, for messages."""
+    """Commands that read it, for messages."""
     stores: Literal["games", "rows", "positions", ""] = ""
-    """What `encode` takes; empty if the format is only read, or written by other means."""
+    """Kind of content that `encode` takes; empty if the format is only read, or written by other means."""
 
     @property
     def least_bytes(self) -> int:
@@ -72,12 +72,12 @@ class Format:
         return 1
 
     def likeness(self, path: Path, head: bytes) -> float:
-        """How much of a binary file fits the format, 0 to 1. `head` is the first 64 KiB."""
+        """Share of a binary file that fits the format, 0 to 1. `head` is the first 64 KiB."""
         del path, head
         return 0.0
 
     def is_text(self, text: str) -> bool:
-        """Whether a text begins like a file of the format."""
+        """True if a text begins like a file of the format."""
         del text
         return False
 
@@ -131,9 +131,9 @@ class RowFormat(Format):
     result: str = ""
     score: str = ""
     is_result: Callable[[NDArray[Any]], NDArray[np.bool_]] = lambda results: np.ones(len(results), np.bool_)
-    """Which values of the result field are valid."""
+    """Mask of the valid values of the result field."""
     psv: bool = False
-    """Whether positions and moves are coded as in psv, where move 0 is no move."""
+    """True if positions and moves are coded as in psv, where move 0 is no move."""
     encoder: Callable[[Any], bytes] = lambda rows: rows.tobytes()
 
     @property

@@ -52,7 +52,7 @@ _FLAGS = {
 
 @dataclass(frozen=True, slots=True)
 class Targets:
-    """How the moves of a record become training positions."""
+    """Rules that turn the moves of a record into training positions."""
 
     one_hot: bool = False
     """Make every move its own only candidate, with or without a score, and ignore visits."""
@@ -94,7 +94,7 @@ class PlayedGame:
 
     @property
     def result(self) -> Result:
-        """Who won."""
+        """Result of the game."""
         return Result(self.result_byte & RESULT_BITS)
 
     @property
@@ -198,7 +198,7 @@ def _candidates(
 
 
 def useful_ending(record: Record, targets: Targets = TARGETS) -> tuple[Termination, Result] | Dropped:
-    """How the game ended and who won, if that says something about the play."""
+    """Termination and result of the game, if they say something about the play."""
     termination, result = _ending(record, targets)
     if termination in USEFUL_ENDINGS and result is not Result.UNKNOWN:
         return termination, result
@@ -212,7 +212,7 @@ def _dropped(record: Record, reason: Drop, why: str) -> Dropped:
 
 
 def _ending(record: Record, targets: Targets) -> tuple[Termination, Result]:
-    """How the game ended; if the record does not say so, what the last position says."""
+    """Termination and result of the game; if the record does not say so, what the last position says."""
     said = record.termination, record.result
     match record.termination:
         case Termination.NONE:
@@ -372,7 +372,7 @@ class RecordsFormat(Format):
     """Game records of any kind, archives of them too."""
 
     def is_text(self, text: str) -> bool:
-        """Whether the text is a record in any format."""
+        """True if the text is a record in any format."""
         try:
             detect_format(text)
         except ValueError:

@@ -47,7 +47,7 @@ class SfenFormat(Format):
     """One SFEN per line, perhaps after the word sfen; empty lines and lines that begin with # do not count."""
 
     def is_text(self, text: str) -> bool:
-        """Whether the first lines are SFENs."""
+        """True if the first lines are SFENs."""
         begin = text.split("\n", SAMPLES)[:SAMPLES]
         first = islice((line for part in begin for line in part.splitlines() or [""]), SAMPLES)
         lines = (line for line in first if line.strip() and not line.startswith("#"))
@@ -125,5 +125,5 @@ def sfens_from_hcps(hcps: NDArray[np.uint8]) -> list[str]:
 
 
 def white_to_move(packed: NDArray[np.uint8]) -> NDArray[np.bool_]:
-    """Whether White is to move in each position, hcp or packed sfen: uint8 [N, 32] to bool [N]."""
+    """True where White is to move: hcp or packed sfen, uint8 [N, 32] to bool [N]."""
     return (packed[:, 0] & 1).astype(np.bool_)

@@ -32,7 +32,7 @@ _CHECKED_AT_ONCE = 1 << 20
 
 
 class ResultFlag(IntFlag):
-    """How a game ended: the other bits of result bytes in hcpe2 and hcpe3."""
+    """Flags of a game's ending: the other bits of result bytes in hcpe2 and hcpe3."""
 
     REPETITION = 4
     """Fourfold repetition (千日手)."""
@@ -60,7 +60,7 @@ class Rows:
 
 
 def are_results(results: NDArray[np.uint8]) -> NDArray[np.bool_]:
-    """Which result bytes are valid, flags included: uint8 [N] to bool [N]."""
+    """Mask of the valid result bytes, flags included: uint8 [N] to bool [N]."""
     return (results & RESULT_BITS != RESULT_BITS) & (results <= RESULT_BITS | RESULT_FLAGS)
 
 

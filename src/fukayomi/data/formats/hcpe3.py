@@ -92,12 +92,12 @@ class Game:
 
     @property
     def result(self) -> Result:
-        """Who won."""
+        """Result of the game."""
         return Result(self.result_byte & RESULT_BITS)
 
     @property
     def flags(self) -> ResultFlag:
-        """How it ended."""
+        """Flags of the game's ending."""
         return ResultFlag(self.result_byte & ~RESULT_BITS)
 
 
@@ -110,7 +110,7 @@ class Games:
     first: int
     """Number of games before them in the file, damaged ones included."""
     offsets: NDArray[np.uint64]
-    """Where each game begins in the file, in bytes: uint64 [G]."""
+    """Start of each game in the file, in bytes: uint64 [G]."""
     starts: NDArray[np.uint8]
     """hcp of each first position: uint8 [G, 32]."""
     results: NDArray[np.uint8]
@@ -208,7 +208,7 @@ class Games:
 
 
 def _starts(counts: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Where each of some runs begins, and the end: [N] to [N + 1]."""
+    """Start of each of some runs, and the end: [N] to [N + 1]."""
     return np.concatenate([np.zeros(1, np.uint64), np.cumsum(counts).astype(np.uint64)])
 
 

@@ -42,22 +42,22 @@ class Target(StrEnum):
 
     @property
     def is_record(self) -> bool:
-        """Whether the format holds game records."""
+        """True if the format holds game records."""
         return self in (Target.CSA, Target.USI) or self.holds_one_game
 
     @property
     def has_moveless_rows(self) -> bool:
-        """Whether the format has positions without a move: rows whose value alone is learned, or positions alone."""
+        """True if the format has positions without a move: rows whose value alone is learned, or positions alone."""
         return self in (Target.PSV, Target.PLAIN, Target.HCP, Target.SFEN)
 
     @property
     def has_encodings(self) -> bool:
-        """Whether records of the format may be in another encoding than UTF-8."""
+        """True if records of the format may be in another encoding than UTF-8."""
         return self in (Target.KIF, Target.KI2)
 
     @property
     def holds_one_game(self) -> bool:
-        """Whether a file holds a single game."""
+        """True if a file holds a single game."""
         return self in (Target.KIF, Target.KI2, Target.JKF)
 
 
@@ -75,7 +75,7 @@ class Encoding(StrEnum):
 
 
 class Weighing(StrEnum):
-    """How much each search of a position says about its moves when searches are averaged."""
+    """Weight of each search of a position for its moves when searches are averaged."""
 
     EVENLY = "evenly"
     """Every search counts the same: its visits, or the one move of an hcpe row, are scaled to add up to 2^32."""

@@ -38,7 +38,7 @@ class PlainFormat(Format):
     """psv as text."""
 
     def is_text(self, text: str) -> bool:
-        """Whether the first lines are `sfen` and `move`."""
+        """True if the first lines are `sfen` and `move`."""
         lines = [line.split(maxsplit=1)[0] for line in text.lstrip("\ufeff").split("\n", 4)[:4] if line.strip()]
         return lines[:2] == ["sfen", "move"]
 

@@ -92,7 +92,7 @@ class Job:
         self._paths = [*map(part_of, self.outs), *(self.folder.path / name for name in spools)]
         self._files: list[PartFile] = []
         self.memory: dict[str, Any] = {}
-        """What a later run needs to know, as JSON values."""
+        """Data that a later run needs, as JSON values."""
         self.found: dict[str, Any] = {}
         """Results for the summary, as JSON values."""
         self.read = 0
@@ -100,14 +100,14 @@ class Job:
         self.skipped = Skipped()
         """Records that cannot be read."""
         self.resumed = False
-        """Whether an earlier run had begun the job."""
+        """True if an earlier run had begun the job."""
         self._stages: dict[str, dict[str, Any]] = {}
         self._is_finished = False
         self._start = self._saved = time.monotonic()
 
     @property
     def is_begun(self) -> bool:
-        """Whether an earlier run left work that this one would resume; known before the job is entered."""
+        """True if an earlier run left work that this one would resume; known before the job is entered."""
         return self.folder.path.exists()
 
     @property
@@ -210,16 +210,16 @@ class Job:
         self.folder.remove()
 
     def is_done(self, stage: str) -> bool:
-        """Whether a stage is complete."""
+        """True if a stage is complete."""
         return self._is_finished or self._stages.get(stage, {}).get("done", False)
 
     @property
     def is_first_stage(self) -> bool:
-        """Whether no stage is complete."""
+        """True if no stage is complete."""
         return not any(stage["done"] for stage in self._stages.values())
 
     def place(self, stage: str) -> Any:
-        """How far a stage is that a kill cannot undo; None at its beginning."""
+        """Progress of a stage that a kill cannot undo; None at its beginning."""
         return self._stages.get(stage, {}).get("place")
 
     def stream(

@@ -1,4 +1,4 @@
-"""What a job did."""
+"""Summary of a job."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from fukayomi.tabular import Tabular
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Summary(Tabular):
-    """What a job did. As a table it has a row for each output."""
+    """Summary of a job. As a table it has a row for each output."""
 
     job: str
     """Name of the job, such as "split"."""
@@ -23,7 +23,7 @@ class Summary(Tabular):
     found: dict[str, Any]
     """Further results of the job, by name."""
     resumed: bool
-    """Whether an earlier run had begun the job."""
+    """True if an earlier run had begun the job."""
     seconds: float
     """Duration of this run."""
 

@@ -54,7 +54,7 @@ class RecordColumns:
         return _native.encode_game_hcps(Position.from_sfen(initial_sfen, allow_missing_king=True), self.moves)
 
     def has_comment(self, pattern: re.Pattern[str], record: Record) -> bool:
-        """Whether the comment on any move begins with the pattern."""
+        """True if the comment on any move begins with the pattern."""
         if self.game is not None:
             return any(pattern.match(comment) for _, comment in self.game.comments)
         return any(pattern.match(played.comment) for played in record.moves)

@@ -112,7 +112,7 @@ def _clock(found: re.Match[str]) -> tuple[str, ...]:
 
 
 class _Seen(NamedTuple):
-    """Where a record is from, and when its game began."""
+    """Origin of a record, and the time when its game began."""
 
     place: int
     name: int
@@ -138,7 +138,7 @@ class _SameMoves:
         self.is_new(first)
 
     def is_new(self, seen: _Seen) -> bool:
-        """Whether a record is not of one of these games; remembers it."""
+        """True if a record is not of one of these games; remembers it."""
         if seen.name in self._names:
             return False
         self._names.add(seen.name)
@@ -146,7 +146,7 @@ class _SameMoves:
 
 
 class _Games:
-    """How many games the records of some places are of, at least.
+    """Least number of games that the records of some places are of.
 
     The records of one place are different games, and so are those with different times.
     """
@@ -173,5 +173,5 @@ def _bytes(text: str) -> bytes:
 
 
 def copies_text(count: int) -> str:
-    """What became of copies, for people."""
+    """Text about copies, for people."""
     return f"{counted(count, 'record')} of games given before; each game counts once"

@@ -12,7 +12,7 @@ from fukayomi.shogi.record import IllegalMoveInRecordError, Record, RecordError,
 
 
 class Drop(StrEnum):
-    """Why a file or a game gives no training positions."""
+    """Reasons why a file or a game gives no training positions."""
 
     UNREADABLE = "unreadable"
     """The file or archive member cannot be read."""
@@ -68,12 +68,12 @@ class Dropped:
 
     @property
     def is_problem(self) -> bool:
-        """Whether something is wrong with the data, rather than the game being unsuitable."""
+        """True if something is wrong with the data, rather than the game being unsuitable."""
         return self.reason in _PROBLEMS
 
     @property
     def is_game(self) -> bool:
-        """Whether a game was found that was not given before, though it may be damaged."""
+        """True if a game was found that was not given before, though it may be damaged."""
         return self.reason not in (Drop.UNREADABLE, Drop.NO_RECORD, Drop.COPY)
 
     def __str__(self) -> str:

@@ -73,7 +73,7 @@ class FileHead:
 
     @property
     def is_whole(self) -> bool:
-        """Whether this is the whole file."""
+        """True if this is the whole file."""
         return len(self.data) == self.size
 
 
@@ -124,7 +124,7 @@ def _own_files(names: Sequence[str]) -> Iterable[str]:
 
 
 def _identity(path: Path) -> object:
-    """What a regular file has in common with its other names; None for anything else."""
+    """Identity of a regular file, which its other names share; None for anything else."""
     try:
         status = path.stat()
     except OSError:
@@ -191,7 +191,7 @@ def _decompress(head: bytes, file: IO[bytes]) -> IO[bytes] | gzip.GzipFile | Non
 
 
 def is_archive(head: bytes) -> bool:
-    """Whether a file that begins so is an archive or a compressed file that can be read."""
+    """True if a file that begins so is an archive or a compressed file that can be read."""
     return head.startswith((_ZIP_MAGIC, _EMPTY_ZIP_MAGIC, *_COMPRESSED)) or _is_tar(head)
 
 

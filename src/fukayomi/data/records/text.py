@@ -32,7 +32,7 @@ class Source:
     """Path of the file; for a member, path of the archive and of the member: ``games.zip/2025/a.csa``."""
     data: bytes
     problem: str = ""
-    """Why the file could not be read; empty if it was."""
+    """Reason why the file could not be read; empty if it was."""
     lines_before: int = 0
     """Lines in earlier parts of the same file."""
     games_before: int = 0
@@ -63,7 +63,7 @@ def read_source(name: str, read: Callable[[int], bytes]) -> Iterator[Source]:
 
 
 def too_large() -> str:
-    """Why a file or game above the limit is not read."""
+    """Reason why a file or game above the limit is not read."""
     return f"larger than {MEMBER_LIMIT >> 20} MiB"
 
 

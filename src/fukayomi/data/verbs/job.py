@@ -1,4 +1,4 @@
-"""What the verbs have in common: their inputs, a resumable job, and how they read blocks in it."""
+"""Common parts of the verbs: their inputs, a resumable job, and how they read blocks in it."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path

@@ -62,7 +62,7 @@ class _SeenGames:
         self._hashes = {data[at : at + _HASH_BYTES] for at in range(0, len(data), _HASH_BYTES)}
 
     def are_new(self, block: Block) -> NDArray[np.bool_]:
-        """Which games were not seen before: bool [N]."""
+        """Mask of the games that were not seen before: bool [N]."""
         assert not isinstance(block.content, np.ndarray)
         fresh: list[bytes] = []
         new = np.zeros(len(block), np.bool_)

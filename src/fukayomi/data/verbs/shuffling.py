@@ -93,7 +93,7 @@ def _stream_buckets(job: Job, buckets: int) -> Iterator[int]:
 
 
 def _room_for(inputs: Inputs) -> Room | None:
-    """What is written: each item with its key and size, and then the item again; None for records."""
+    """Room for what is written: each item with its key and size, and then the item again; None for records."""
     if (size := inputs.copied_bytes) is None:
         return None
     work = size + size // inputs.format.least_bytes * _ITEM_BYTES

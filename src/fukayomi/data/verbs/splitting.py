@@ -26,7 +26,7 @@ from fukayomi.tabular import counted
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """Which output an item goes to."""
+    """Rule that assigns items to outputs."""
 
     shares: tuple[float, ...]
     """Share of each output; empty with `every`."""

@@ -114,7 +114,7 @@ def assemble(
 
 
 def judge(before: PositionAnalysis, after: PositionAnalysis, played: RecordedMove, japanese: str) -> MoveAnalysis:
-    """What a move lost, by the search before it, unless the result after it is proven."""
+    """Analysis of a move: its loss by the search before it, unless the result after it is proven."""
     color, usi = before.turn, played.move.usi()
     is_best = bool(before.lines) and before.lines[0].usi[0] == usi
     reached = reached_score(before, after)

@@ -78,7 +78,7 @@ class Score:
         return self.cp if color == BLACK else -self.cp
 
     def is_mate_for(self, color: Color) -> bool:
-        """Whether this side has a proven mate."""
+        """True if this side has a proven mate."""
         return self.mate is not None and self.cp_of(color) > 0
 
 
@@ -141,7 +141,7 @@ class SearchLimits:
 
 @dataclass(frozen=True, slots=True)
 class PositionAnalysis:
-    """What the search says of one position of the game."""
+    """Result of the search of one position of the game."""
 
     ply: int
     """Number of moves played before it; 0 at the start."""
@@ -153,7 +153,7 @@ class PositionAnalysis:
     played: Candidate | None = None
     """The move that was played, by the same search; None at the end of the game, and where it was not searched."""
     is_certain: bool = True
-    """Whether the loss of the move played was small, or stayed in its class when the search went on."""
+    """True if the loss of the move played was small, or stayed in its class when the search went on."""
     nodes: int = 0
     """Positions that the search evaluated."""
     limits: SearchLimits | None = None
@@ -161,11 +161,11 @@ class PositionAnalysis:
 
     @property
     def is_decided(self) -> bool:
-        """Whether the rules or a mate decide the game."""
+        """True if the rules or a mate decide the game."""
         return not self.lines or self.score.mate is not None
 
     def satisfies(self, limits: SearchLimits) -> bool:
-        """Whether a search with these limits would find no more: it was searched with as much, or needs no search."""
+        """True if a search with these limits would find no more: it was searched with as much, or needs no search."""
         if self.limits is None:
             return True
         if self.limits.multipv < limits.multipv:
@@ -200,7 +200,7 @@ class MoveAnalysis:
     loss_cp: int
     """The same in centipawns, with scores cut to ±3000."""
     is_certain: bool
-    """Whether the class of the mistake is certain: it stayed the same when the position was searched deeper."""
+    """True if the class of the mistake is certain: it stayed the same when the position was searched deeper."""
     recorded_cp: int | None
     """The record's own score after the move."""
 
@@ -216,22 +216,22 @@ class MoveAnalysis:
 
     @property
     def best(self) -> Candidate:
-        """What the search would have played."""
+        """Move that the search would have played."""
         return self.before.lines[0]
 
     @property
     def is_best(self) -> bool:
-        """Whether it is the move that the search prefers."""
+        """True if it is the move that the search prefers."""
         return bool(self.before.lines) and self.best.usi[0] == self.usi
 
     @property
     def has_missed_mate(self) -> bool:
-        """Whether the player had a mate and no longer has one (詰み逃し)."""
+        """True if the player had a mate and no longer has one (詰み逃し)."""
         return self.before.score.is_mate_for(self.color) and not self.after.score.is_mate_for(self.color)
 
     @property
     def has_allowed_mate(self) -> bool:
-        """Whether the move gives the opponent a mate in a position that could be held (頓死).
+        """True if the move gives the opponent a mate in a position that could be held (頓死).
 
         Who was lost before, or had no better move, has thrown nothing away.
         """
@@ -298,12 +298,12 @@ class GameAnalysis(Tabular):
 
     @property
     def date(self) -> str:
-        """When the game began, as the record writes it."""
+        """Date when the game began, as the record writes it."""
         return _printable(self.record.start_time)
 
     @property
     def result(self) -> str:
-        """How the game ended, in words: `120手で先手の勝ち（投了） Black wins, resignation`."""
+        """Result of the game, in words: `120手で先手の勝ち（投了） Black wins, resignation`."""
         from fukayomi.engine.report.words import ending
 
         return " ".join(filter(None, ending(self.record)))
@@ -320,7 +320,7 @@ class GameAnalysis(Tabular):
         return ", ".join(filter(None, (self.engine, self.limits)))
 
     def is_of_game(self, record: Record) -> bool:
-        """Whether this is an analysis of the same moves; names and comments may differ."""
+        """True if this is an analysis of the same moves; names and comments may differ."""
         same_start = self.record.initial_sfen == record.initial_sfen
         return same_start and self.record.usi_moves() == record.usi_moves()
 
@@ -331,7 +331,7 @@ class GameAnalysis(Tabular):
 
     @property
     def is_complete(self) -> bool:
-        """Whether every move of the record was analysed."""
+        """True if every move of the record was analysed."""
         return len(self.moves) == self.total_moves
 
     def side(self, color: Color) -> SideSummary:

@@ -48,7 +48,7 @@ class Search(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Examination:
-    """What the search of a position found."""
+    """Result of the search of a position."""
 
     lines: "tuple[SearchLine, ...]"
     """All moves, the best first."""
@@ -57,7 +57,7 @@ class Examination:
     nodes: int
     """Positions that were evaluated."""
     is_certain: bool
-    """Whether the class of the move played stayed the same when the search went on, or it seems to lose nothing."""
+    """True if the class of the move played stayed the same when the search went on, or it seems to lose nothing."""
 
 
 class GameSearch:
@@ -146,7 +146,7 @@ class _Look:
 
     @property
     def is_decided(self) -> bool:
-        """Whether the position is proven won or lost."""
+        """True if the position is proven won or lost."""
         return self.lines[0].winrate in (0.0, 1.0)
 
     @property

@@ -1,4 +1,4 @@
-"""How long a proven mate is: a search proves it by the first line that it finds, which may be far from the shortest."""
+"""Length of a proven mate: a search proves it by the first line that it finds, which may be far from the shortest."""
 
 from dataclasses import dataclass
 

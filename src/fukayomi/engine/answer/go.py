@@ -1,4 +1,4 @@
-"""What a `go` asks of a search."""
+"""Limits that a `go` sets for a search."""
 
 from fukayomi.engine.clock import Clock, budget
 from fukayomi.engine.control import Limits
@@ -8,7 +8,7 @@ from fukayomi.usi.text import Go
 
 
 def has_limits(go: Go, settings: UsiSettings) -> bool:
-    """Whether the search ends by itself: by the command's limits, or by Const_Playout."""
+    """True if the search ends by itself: by the command's limits, or by Const_Playout."""
     return not go.infinite and (go.has_limits() or settings.const_playout > 0)
 
 

@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is known before a search."""
+    """Results that are known before a search."""
 
     answer: BestMove | None = None
     """The answer, if no search is needed."""
     infos: tuple[Info, ...] = ()
-    """What to report."""
+    """Info lines to report."""
 
 
 def declared_win(position: Position, rule: DeclarationRule) -> str | None:
-    """What the side to move answers if the rule lets it win at once: ``win``, under the try rule a move; else None."""
+    """Answer of the side to move if the rule lets it win at once: ``win``, under the try rule a move; else None."""
     if rule is DeclarationRule.TRY:
         move = position.try_move()
         return None if move is None else move.usi()
@@ -77,7 +77,7 @@ class MoveChoice:
         return Known(answer, tuple(infos))
 
     def lines_needed(self, position: Position, settings: UsiSettings) -> int:
-        """How many lines a search must return: MultiPV, or all if the move may be chosen at random."""
+        """Number of lines that a search must return: MultiPV, or all if the move may be chosen at random."""
         return settings.multipv if random_rule(settings, position.ply) is None else MAX_MOVES
 
     def choose(
@@ -109,7 +109,7 @@ class _Resignation:
         self._was_lost = False
 
     def is_due(self, position: Position, result: "SearchResult", threshold: int) -> bool:
-        """Whether to resign. Every move of a game is asked about, so that its beginning is known.
+        """True if the engine should resign. Every move of a game is asked about, so that its beginning is known.
 
         Args:
             position: The position of the game; a game begins where it does not continue the last one.

@@ -15,12 +15,12 @@ NO_BOOK = ("", "no_book")
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What the book says of a position."""
+    """Result of looking up a position in the book."""
 
     move: BookMove | None = None
     """The move to play, with an answer to expect if the book has one."""
     problems: tuple[str, ...] = ()
-    """What was wrong with the book there."""
+    """Problems of the book there."""
 
 
 class OpeningBook:
@@ -31,7 +31,7 @@ class OpeningBook:
         self._book: Book | None = None
 
     def needs_opening(self, settings: UsiSettings) -> bool:
-        """Whether the options name another book than the one that is open."""
+        """True if the options name another book than the one that is open."""
         return _path(settings) != self._path
 
     def open(self, settings: UsiSettings) -> str | None:

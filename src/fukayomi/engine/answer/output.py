@@ -1,4 +1,4 @@
-"""What the engine writes: one output for all threads, and the progress of a search as info lines."""
+"""Output of the engine: one for all threads, and the progress of a search as info lines."""
 
 import errno
 import threading
@@ -27,9 +27,9 @@ class Output:
 
     stream: BinaryIO
     problem: str | None = None
-    """Why nothing can be written any more, such as a full disk; None where the GUI is gone."""
+    """Reason why nothing can be written any more, such as a full disk; None where the GUI is gone."""
     is_broken: bool = False
-    """Whether nothing can be written any more, for whatever reason."""
+    """True if nothing can be written any more, for whatever reason."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def write(self, *lines: str) -> None:

@@ -17,14 +17,14 @@ LEAST_TEMPERATURE = 0.1
 
 @dataclass(frozen=True, slots=True)
 class RandomRule:
-    """How to choose among the moves of a search."""
+    """Rule for the choice among the moves of a search."""
 
     temperature: float
     """A move is chosen with a probability proportional to visits^(1/temperature)."""
     cutoff: float
     """Only moves whose win rate is lower than the best one's by at most this much are chosen."""
     probability: float = 1.0
-    """How often to choose at random at all."""
+    """Probability that a move is chosen at random at all."""
     value_limit: float = 1.0
     """From this win rate on the best move is played."""
 

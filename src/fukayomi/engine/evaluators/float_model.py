@@ -1,4 +1,4 @@
-"""What all libraries share that take planes as floats: what a network must be, batches, the check of its numbers.
+"""Parts shared by libraries that take planes as floats: what a network must be, batches, the check of its numbers.
 
     input1         float [N, 62, 9, 9]
     input2         float [N, 57, 9, 9], or [N, 58, 9, 9] with the plane of the colour to move

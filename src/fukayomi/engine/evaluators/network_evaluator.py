@@ -18,7 +18,7 @@ class NetworkEvaluator:
 
     def __init__(self, network: NetworkFile, model: Model, plan: Plan, description: str) -> None:
         self.plan = plan
-        """How it is run."""
+        """Plan by which it is run."""
         self.batch_size = plan.batch_size
         self.slots = plan.slots
         self.identity = f"{network.of(plan.precision).digest}-{plan.precision}-{plan.backend}"
@@ -34,7 +34,7 @@ class NetworkEvaluator:
         self._model.run(slot, n)
 
     def core(self, slot: Slot) -> CoreEvaluator | None:
-        """What runs the batches of a slot in the native core; None: the backend is another library."""
+        """Runner of a slot's batches in the native core; None: the backend is another library."""
         core = getattr(self._model, "core", None)
         return None if core is None else core(slot)
 

@@ -1,1 +1,1 @@
-"""How fast networks and the search are, and what can run a network."""
+"""Speed of networks and of the search, and what can run a network."""

@@ -1,4 +1,4 @@
-"""What can run a network on this computer, how fast each backend is, and which one is taken."""
+"""Backends that can run a network on this computer, their speed, and the one that is taken."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -43,12 +43,12 @@ class BackendHealth:
     value_error: float | None
     """Mean difference of the win probability from that of fp32."""
     problem: str
-    """Why it is untested, and what helps; "" if it was measured."""
+    """Reason why it is untested, and what helps; "" if it was measured."""
 
 
 @dataclass(frozen=True, repr=False)
 class Diagnosis(Tabular):
-    """What `diagnose` found. As a table it has one row for each backend and precision."""
+    """Findings of `diagnose`. As a table it has one row for each backend and precision."""
 
     network: str
     """The network's file."""
@@ -57,22 +57,22 @@ class Diagnosis(Tabular):
     machine: Machine
     """This computer."""
     cpu_class: str
-    """What its CPU has of AVX2, AVX-512, VNNI, BF16, AMX."""
+    """Instructions that its CPU has, of AVX2, AVX-512, VNNI, BF16, AMX."""
     libraries: dict[str, str]
     """Versions of the libraries that are installed."""
     backends: tuple[BackendHealth, ...]
-    """What was measured, then what is untested."""
+    """Measured backends, then untested ones."""
     plan: Plan | None
-    """What will be taken where the user leaves everything open; None: nothing can run the network."""
+    """Plan that is taken where the user leaves everything open; None: nothing can run the network."""
     evaluations_per_s: float
     """Positions per second of its backend and precision: the figure of `backends`, which is measured before the plan's
     batch size is; 0 without a plan."""
     reason: str
-    """Why it is taken; or why nothing can be."""
+    """Reason why it is taken; or why nothing can be."""
 
     @property
     def is_usable(self) -> bool:
-        """Whether the network can be run here."""
+        """True if the network can be run here."""
         return self.plan is not None
 
     def as_dict(self) -> dict[str, Any]:
@@ -128,14 +128,14 @@ def diagnose(model: Path | str | None = None, *, listener: Listener = SILENT) ->
 
 
 def _unreadable(backend: Backend, network: NetworkFile) -> str:
-    """Why a backend that is there cannot run a network."""
+    """Reason why a backend that is there cannot run a network."""
     if backend.name == Native.name and network.is_onnx:
         return f"only residual networks: {network.residual}"
     return choice.unreadable(network, backend.name)
 
 
 def _speed(plan: Plan | None, trials: Sequence[Trial]) -> float:
-    """What was measured of a plan's backend and precision. Two figures for one thing would only raise questions."""
+    """Measured speed of a plan's backend and precision. Two figures for one thing would only raise questions."""
     found = (None, None) if plan is None else (plan.backend, plan.precision)
     return next((trial.evaluations_per_s for trial in trials if (trial.backend.name, trial.precision) == found), 0.0)
 
@@ -176,7 +176,7 @@ def _untested(backend: "Backend", problem: str, precision: str | None = None) ->
 
 
 def missing_int8(diagnosis: Diagnosis) -> str | None:
-    """How to get the int8 file of a network that runs, if there is none; it would be the fastest on most CPUs."""
+    """Way to get the int8 file of a network that runs, if there is none; it would be the fastest on most CPUs."""
     path = Path(diagnosis.network)
     made = int8_path(path)
     if not diagnosis.is_usable or diagnosis.int8 is not None or path == made or not NetworkFile(path).is_onnx:

@@ -32,7 +32,7 @@ DEFINITIONS = {
     VISITS: "visits of the root at the end, with those of a tree that was kept; here each tree begins empty",
     NODES: "what the engine counts as nodes in its last info line: moves made, as a rule",
 }
-"""What is counted a second of elapsed time."""
+"""Counted quantities, per second of elapsed time."""
 LEAST_SHARE = 0.5
 """A search that ended before this share of its limit, as the result was proven, tells nothing of speed."""
 STATISTICS = ("mean", "median", "minimum", "maximum")
@@ -89,12 +89,12 @@ class UsiSubject:
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """How much of something a subject did a second, in each search."""
+    """Amount of something that a subject did per second, in each search."""
 
     name: str
     """The subject."""
     counted: str
-    """What is counted, a key of `DEFINITIONS`."""
+    """Counted quantity, a key of `DEFINITIONS`."""
     values: tuple[float, ...]
     """One for each search that counts."""
 
@@ -241,7 +241,7 @@ def compare_nps(
 
 
 def _is_early(elapsed: float, count: int, seconds: float | None, nodes: int | None) -> bool:
-    """Whether a search ended long before its limits."""
+    """True if a search ended long before its limits."""
     spent = [] if seconds is None else [elapsed / seconds]
     spent += [] if nodes is None else [count / nodes]
     return count == 0 or max(spent, default=1.0) < LEAST_SHARE

@@ -68,7 +68,7 @@ MEMORY_MB = 16
 
 @dataclass(frozen=True, slots=True)
 class SignatureRow:
-    """What a search has done with one position."""
+    """Work of a search on one position."""
 
     position: str
     """The position, as USI writes it."""

@@ -150,6 +150,6 @@ def write_report(analysis: GameAnalysis, folder: Path, *, png: bool = False) -> 
 
 
 def is_report(path: Path) -> bool:
-    """Whether a file belongs to a report, so that it is no game to be analysed."""
+    """True if a file belongs to a report, so that it is no game to be analysed."""
     names = (PAGE, GRAPH, KIF, CSA, PICTURE, DOCUMENT, LOCK, INDEX)
     return path.name in names and any(path.with_name(name).exists() for name in (DOCUMENT, LOCK))

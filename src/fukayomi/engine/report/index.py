@@ -19,7 +19,7 @@ class IndexedGame:
     """An analysed game as a line of the index."""
 
     name: str
-    """Where the game was found."""
+    """Place where the game was found."""
     folder: str
     """Folder of its report; empty if there is none."""
     black: str
@@ -27,7 +27,7 @@ class IndexedGame:
     date: str
     result: str
     sides: tuple[str, str]
-    """What Black and White are called in Japanese."""
+    """Names of Black and White in Japanese."""
     ending: Words
     """The result in Japanese and in English."""
     moves: int
@@ -42,7 +42,7 @@ class IndexedGame:
 
     @property
     def is_complete(self) -> bool:
-        """Whether every move of the game was judged."""
+        """True if every move of the game was judged."""
         return self.moves == self.total_moves
 
     @property

@@ -45,7 +45,7 @@ def replay(analysis: GameAnalysis) -> list[dict[str, Any]]:
 
 
 def marks_of(move: MoveAnalysis) -> list[Words]:
-    """What else is wrong with a move: a missed mate, a mate allowed."""
+    """Further faults of a move: a missed mate, a mate allowed."""
     marks: list[Words] = []
     if move.has_missed_mate:
         marks.append(("詰み逃し", "missed mate"))

@@ -75,7 +75,7 @@ def verdict(move: MoveAnalysis) -> Words:
 
 
 def ending(record: Record) -> Words:
-    """How a game ended, in Japanese and in English: 120手で先手の勝ち（投了）, Black wins, resignation."""
+    """Text of a game's end, in Japanese and in English: 120手で先手の勝ち（投了）, Black wins, resignation."""
     how = ENDINGS.get(record.termination, ("", ""))
     if record.ending_word:
         how = (printable(record.ending_word),) * 2

@@ -1,4 +1,4 @@
-"""What an analysis service is asked, and what it answers: positions of a game, and the moves that the search found."""
+"""Questions to an analysis service and its answers: positions of a game, and the moves that the search found."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -169,12 +169,12 @@ class MoveAnswer:
 
 @dataclass(frozen=True, slots=True)
 class TurnAnswer:
-    """What the search says of a position; win rate and score are Black's."""
+    """Result of the search of a position; win rate and score are Black's."""
 
     turn: int
     """The position: number of moves before it."""
     is_during_search: bool
-    """Whether another answer for the position follows."""
+    """True if another answer for the position follows."""
     visits: int = 0
     win_rate: float | None = None
     """0 to 1; None if the search was cancelled before its first result."""
@@ -183,7 +183,7 @@ class TurnAnswer:
     moves: tuple[MoveAnswer, ...] = ()
     """The best first; empty if the side to move is mated, and as above."""
     error: str | None = None
-    """Why there is no result: the network failed."""
+    """Reason why there is no result: the network failed."""
 
     def to_fields(self) -> dict[str, Any]:
         """The fields of a JSON object."""

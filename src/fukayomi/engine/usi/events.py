@@ -1,4 +1,4 @@
-"""What a USI session hears of: commands of the GUI, and reports of its own threads.
+"""Events of a USI session: commands of the GUI, and reports of its own threads.
 
 Reports are handled at once, commands in their order. Most commands end a search that is running, as GUIs rely on. But
 input that comes all at once, from a file or another program, must not cut short what it has just asked: there a command
@@ -17,9 +17,9 @@ from fukayomi.engine.usi.mate import MateJob
 from fukayomi.engine.usi_input import Line
 
 TOGETHER_S = 0.5
-"""What arrives within this time after a ``go`` or ``isready`` came together with it: no GUI ends a search so soon."""
+"""Input within this time after a ``go`` or ``isready`` came together with it: no GUI ends a search so soon."""
 PATIENCE_S = 1.0
-"""How long a ``quit`` that came later waits for what is still running; GUIs wait longer for the end of an engine."""
+"""Time that a ``quit`` that came later waits for what is still running; GUIs wait longer for the end of an engine."""
 ENDS_SEARCH = frozenset({"go", "isready", "usinewgame", "gameover", "quit"})
 """The commands that end a search, besides ``stop``, which always does so at once."""
 
@@ -29,7 +29,7 @@ class EndOfInput:
     """The GUI has closed the input."""
 
     time_s: float = field(default_factory=time.monotonic)
-    """When that was."""
+    """Time of the event (`time.monotonic`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +37,10 @@ class Loaded:
     """The loading thread has ended."""
 
     descriptions: tuple[str, ...] = ()
-    """What the networks are, if others were loaded."""
+    """Descriptions of the networks, if others were loaded."""
     error: Exception | None = None
     time_s: float = field(default_factory=time.monotonic)
-    """When that was."""
+    """Time of the event (`time.monotonic`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Solved:
 
 
 class Busy(Enum):
-    """What commands may have to wait for."""
+    """Work that commands may have to wait for."""
 
     LOADING = auto()
     """The network is loading."""
@@ -85,7 +85,7 @@ class Events:
         self._asked_s = self._began_s = 0.0  # when what the session is busy with was asked for, and when it began
         self._freed_s = -math.inf  # when it was last no longer busy
         self.has_ended = False
-        """Whether the input has ended: nobody sends `stop` any more."""
+        """True if the input has ended: nobody sends `stop` any more."""
 
     def put(self, event: Event) -> None:
         """Add an event. Any thread may call this."""
@@ -144,7 +144,7 @@ class Events:
         return command
 
     def _due_s(self) -> float:
-        """When the first command must be handled, whatever the session is busy with (`time.monotonic`)."""
+        """Time at which the first command must be handled, whatever the session is busy with (`time.monotonic`)."""
         if not self._waiting:
             return math.inf
         together = self._heard_s - self._asked_s < TOGETHER_S

@@ -27,13 +27,13 @@ class Job:
     control: Control
     """Ends the search."""
     refusal: str | None
-    """Why there is nothing to search."""
+    """Reason why there is nothing to search."""
     known: Known = field(default_factory=Known)
-    """What is known without the search."""
+    """Results that are known without the search."""
     result: "SearchResult | None" = None
-    """What the search found."""
+    """Result of the search."""
     error: Exception | None = None
-    """Why it failed."""
+    """Reason of the failure; None if there was none."""
     thread: threading.Thread | None = None
     """Runs the search."""
 

@@ -32,9 +32,9 @@ class MateJob:
         self._is_stopped = False
         self._thread: threading.Thread | None = None
         self.result: MateResult | None = None
-        """What the solver found."""
+        """Result of the solver."""
         self.error: Exception | None = None
-        """Why it failed."""
+        """Reason of the failure; None if there was none."""
 
     def start(self, done: Callable[[], None]) -> None:
         """Start a thread, which calls `done` at its end."""

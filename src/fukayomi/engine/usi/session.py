@@ -66,7 +66,7 @@ LoadEvaluators = Callable[[UsiSettings], "Sequence[Evaluator]"]
 
 
 class State(Enum):
-    """What the engine is doing."""
+    """State of the engine."""
 
     IDLE = auto()
     """No search is running; the network may not be loaded yet."""
@@ -101,7 +101,7 @@ class UsiSession:
         self._events = Events()
         self._state = State.IDLE
         self.failure: str | None = None
-        """Why the engine ended with an exit code other than 0."""
+        """Reason for an exit code other than 0."""
         self._options = usi_options()
         self._position = Position()
         self._refusal: str | None = None  # why the position cannot be searched
@@ -134,7 +134,7 @@ class UsiSession:
         self._events.put(EndOfInput())
 
     def _patience_s(self) -> float:
-        """How long to wait for an event before a look at what else there is to do."""
+        """Time to wait for an event before a look at what else there is to do."""
         if self._state is State.LOADING:
             return LOADING_NOTICE_S
         return GONE_S if self._events.has_ended else math.inf
@@ -377,7 +377,7 @@ class UsiSession:
         job.start(search)
 
     def _known(self, job: Job) -> Known:
-        """What is known without a search. The book is asked for a move of the game alone."""
+        """Results that are known without a search. The book is asked for a move of the game alone."""
         settings = self._options.settings
         if job.refusal is not None or job.go.searchmoves:
             return Known()
@@ -450,7 +450,7 @@ class UsiSession:
 
 
 def _missing_king(position: Position) -> str | None:
-    """Why a mate problem (詰将棋) cannot be searched; None if both sides have a king."""
+    """Reason why a mate problem (詰将棋) cannot be searched; None if both sides have a king."""
     for name, color in (("Black", BLACK), ("White", WHITE)):
         if position.king_square(color) is None:
             return f"{name} has no king; only go mate takes such a position"

@@ -1,1 +1,1 @@
-"""What each piece is worth to a network: the values, and pictures of them."""
+"""Worth of each piece to a network: the values, and pictures of them."""

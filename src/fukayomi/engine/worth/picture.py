@@ -122,7 +122,7 @@ def _legend(scale: float) -> str:
 
 
 def _label(worth: PositionWorth, view: View) -> str:
-    """What a screen reader says: the three most valuable pieces of the position."""
+    """Text for a screen reader: the three most valuable pieces of the position."""
     known = [(value, each.piece.japanese) for each in worth.pieces if (value := each.cp_of(view)) is not None]
     best = ", ".join(f"{name} {value:+.0f}" for value, name in sorted(known, reverse=True)[:3])
     return f"{worth.position.sfen()}: {_SIDES[BLACK]} {worth.cp:+d} cp; {best}"

@@ -1,4 +1,4 @@
-"""What each piece is worth: the value of a position less its value without the piece.
+"""Worth of each piece: the value of a position less its value without the piece.
 
     >>> from fukayomi import Network, Position
     >>> from fukayomi.engine.worth.worth import piece_worth
@@ -33,7 +33,7 @@ _SUREST = 1 - 2**-24
 
 @dataclass(frozen=True, slots=True)
 class PieceWorth:
-    """What a piece is worth to its owner; all pieces of a kind in hand count together.
+    """Worth of a piece to its owner; all pieces of a kind in hand count together.
 
     Values are None where the position without the piece is illegal, because the side that is not to move would be in
     check. They are positive where the owner is better off with the piece.
@@ -58,7 +58,7 @@ class PieceWorth:
 
 @dataclass(frozen=True, slots=True)
 class TogetherWorth:
-    """What several pieces are worth together; values are None where the position without them is illegal."""
+    """Worth of several pieces together; values are None where the position without them is illegal."""
 
     pieces: tuple[PlacedPiece, ...]
     color: Color
@@ -66,17 +66,17 @@ class TogetherWorth:
     worth_cp: int | None
     worth_winrate: float | None
     sum_cp: int | None
-    """What the pieces are worth one by one, added up."""
+    """Sum of what the pieces are worth one by one."""
 
     @property
     def extra_cp(self) -> int | None:
-        """How much more they are worth together than one by one: below 0 where each can do the other's work."""
+        """Worth of the pieces together less their worth one by one: below 0 where each can do the other's work."""
         return None if self.worth_cp is None or self.sum_cp is None else self.worth_cp - self.sum_cp
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PositionWorth(Tabular):
-    """What each piece of a position is worth. As a table it has one row for each piece, the most valuable first."""
+    """Worth of each piece of a position. As a table it has one row for each piece, the most valuable first."""
 
     position: Position
     winrate: float
@@ -147,7 +147,7 @@ class PositionWorth(Tabular):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Combinations(Tabular):
-    """What several pieces are worth together, a row for each combination."""
+    """Worth of several pieces together, a row for each combination."""
 
     together: tuple[TogetherWorth, ...]
 
@@ -304,7 +304,7 @@ def _side(pieces: Sequence[PlacedPiece]) -> Color:
 
 
 def _sum(pieces: Sequence[PlacedPiece], cps: Mapping[PlacedPiece, int | None]) -> int | None:
-    """What pieces are worth one by one to the side that their combination counts for."""
+    """Sum of what pieces are worth one by one to the side that their combination counts for."""
     side = _side(pieces)
     total = 0
     for piece in pieces:

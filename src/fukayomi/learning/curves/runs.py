@@ -23,7 +23,7 @@ class Run:
     """A training run as far as it has come."""
 
     name: str
-    """What it is called in tables and pictures."""
+    """Name in tables and pictures."""
     path: Path
     """Its folder or file."""
     curves: Mapping[Key, Curve]

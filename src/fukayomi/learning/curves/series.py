@@ -15,7 +15,7 @@ MEASURES = (
 )  # fmt: skip
 """The figures that have a curve."""
 KINDS = ("train", "test")
-"""Whether a figure is of training batches or of the test set."""
+"""Kinds of figures: of training batches, or of the test set."""
 SECONDS: Final = ("time", "seconds")
 """The curve of the time that a run has trained; it is an axis, not a figure."""
 

@@ -19,7 +19,7 @@ from fukayomi.nn.config import SHORT_TERM_PLIES
 
 @dataclass(frozen=True, eq=False)
 class HeadArrays:
-    """What the further heads of `fukayomi.nn.heads` learn of N positions, from the view of the side to move."""
+    """Targets of N positions for the further heads of `fukayomi.nn.heads`, from the view of the side to move."""
 
     draws: NDArray[np.float32]
     """[N]: share of draws in the result: 1, 0, or in avg the mean."""
@@ -88,7 +88,7 @@ class Batch:
 
     @property
     def is_one_hot(self) -> bool:
-        """Whether every position has one policy entry, so that `labels` is the whole policy."""
+        """True if every position has one policy entry, so that `labels` is the whole policy."""
         return len(self.places) == len(self.labels) and not (self.labels == NO_POLICY_LABEL).any()
 
     def features(self, constants: int = FEATURES2) -> tuple[NDArray[np.float32], NDArray[np.float32]]:

@@ -33,9 +33,9 @@ class Part:
     start: int
     """Number of the first one."""
     count: int
-    """How many there are."""
+    """Number of positions."""
     weight: float = 1.0
-    """How often an epoch visits each."""
+    """Number of times that an epoch visits each."""
     chosen: NDArray[np.unsignedinteger[Any]] | None = None
     """Numbers of those that an epoch visits, counted from the first one of the part; None: all."""
 

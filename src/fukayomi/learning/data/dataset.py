@@ -37,7 +37,7 @@ _KINDS = (*_ROWS, DataFormat.HCPE3, DataFormat.AVERAGES)
 MOST_N_STEP = 100
 """Largest number of plies of n-step values."""
 MOST_REPEATS = 100
-"""How many times the positions of the files an epoch visits at most, if it is longer than MOST_VISITS."""
+"""Largest number of times that an epoch visits the positions of the files, if it is longer than MOST_VISITS."""
 MOST_VISITS = 1 << 28
 """Positions of an epoch that weights may make of any files; their order takes 1 GiB."""
 
@@ -258,13 +258,13 @@ class Dataset:
 
     @property
     def has_choices(self) -> bool:
-        """Whether there are policy targets of several moves: visits in hcpe3 or avg, at a temperature above 0."""
+        """True if there are policy targets of several moves: visits in hcpe3 or avg, at a temperature above 0."""
         averages = any(isinstance(source, AveragedPositions) and source.has_choices for source in self._sources)
         return self.temperature > 0 and (self._games.index.choices > 0 or averages)
 
     @property
     def has_following_moves(self) -> bool:
-        """Whether there are hcpe3 files of whole games, in which it is known how a position went on."""
+        """True if there are hcpe3 files of whole games, in which it is known how a position went on."""
         return self._games.index.continued > 0
 
     def arrays(self, indices: Sequence[int] | NDArray[np.integer[Any]], *, heads: bool = False) -> Batch:

@@ -307,7 +307,7 @@ class AveragedPositions(Source):
 
     @property
     def has_choices(self) -> bool:
-        """Whether there are positions with several moves."""
+        """True if there are positions with several moves."""
         return len(self._averages.moves) > len(self)
 
     def heads(self, indices: NDArray[np.int64], results: NDArray[np.float32]) -> HeadArrays:

@@ -34,7 +34,7 @@ class TensorBatch:
     targets: Targets
     """Policy, result and value, and weights."""
     positions: SparsePositions | None = None
-    """What a sparse network reads; None if nothing needs the moves."""
+    """Input of a sparse network; None if nothing needs the moves."""
 
     @classmethod
     def of(
@@ -112,7 +112,7 @@ class TensorBatch:
         )
 
     def inputs_for(self, network: nn.Module) -> tuple[Any, ...]:
-        """What the network that the batch is for is called with: `positions`, or planes as `features_for`."""
+        """Inputs of the network that the batch is for: `positions`, or planes as `features_for`."""
         return (self.positions,) if isinstance(network, SparseNetwork) else self.features_for(network)
 
     def outputs_of(self, network: nn.Module) -> tuple[Tensor, Tensor]:

@@ -40,9 +40,9 @@ class Batch:
     games: Games
     """Games with P moves; of single positions the moves are still missing."""
     chosen: NDArray[np.bool_]
-    """Whether the position before each move is labelled: bool [P]."""
+    """True where the position before the move is labelled: bool [P]."""
     is_whole: bool
-    """Whether the games keep their moves."""
+    """True if the games keep their moves."""
     pasts: tuple[Position, ...] = ()
     """The single positions with the moves that led to them, where these are known."""
     without_result: int = 0

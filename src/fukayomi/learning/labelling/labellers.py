@@ -1,4 +1,4 @@
-"""Who searches the positions: USI engines in processes of their own, or our own network, several at once.
+"""Labellers that search the positions: USI engines in processes of their own, or our own network, several at once.
 
 A USI engine has the guards of matches (`fukayomi.arena.game`): one that dies, hangs, floods, or answers with an illegal
 move is started again, and asked a second time.

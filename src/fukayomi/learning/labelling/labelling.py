@@ -98,7 +98,7 @@ def label_positions(
 
 
 def _description(engine: UsiEngine | Network) -> dict[str, Any]:
-    """What the labels depend on, for the job: another engine is another job."""
+    """Description of what the labels depend on, for the job: another engine is another job."""
     if isinstance(engine, Network):
         return {"network": engine.identity}
     directory = None if engine.directory is None else str(engine.directory.absolute())

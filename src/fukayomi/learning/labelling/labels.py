@@ -38,9 +38,9 @@ class Label:
     candidates: tuple[tuple[Move, int], ...] = ()
     """Moves with their visits, 1 to 65535, the best first."""
     problem: str = ""
-    """Why the position has no label, if the engine is to blame."""
+    """Reason why the position has no label, if the engine is to blame."""
     notes: tuple[str, ...] = ()
-    """What else the user should know."""
+    """Further notes for the user."""
 
     def to_bytes(self) -> bytes:
         """Best move, evaluation, number of candidates, and the candidates, laid out as a move of hcpe3."""

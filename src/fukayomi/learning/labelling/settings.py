@@ -1,4 +1,4 @@
-"""What decides the labels, besides the engine. The module is light, so that a command can show the defaults at once."""
+"""Settings of the labels, besides the engine. The module is light, so that a command can show the defaults at once."""
 
 from enum import StrEnum
 from typing import Annotated, ClassVar, Self
@@ -24,7 +24,7 @@ class LabelError(InvalidValueError):
 
 
 class Plies(StrEnum):
-    """Which positions of games are labelled."""
+    """Positions of games that are labelled."""
 
     SEARCHED = "searched"
     """Those before the moves that have a score or visits: no book moves, no random moves."""
@@ -38,7 +38,7 @@ Positive = Annotated[int, Field(ge=1)]
 
 
 class LabelSettings(Settings):
-    """How positions are searched, and how scores become a policy. One limit is needed: nodes, time or byoyomi.
+    """Settings of searches and of the policy made from scores. One limit is needed: nodes, time or byoyomi.
 
     Raises:
         LabelError: There is no limit, or a number is out of range.

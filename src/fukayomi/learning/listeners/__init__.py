@@ -1,1 +1,1 @@
-"""Who follows a training run: the interface, and listeners that write curves."""
+"""Listeners of a training run: the interface, and listeners that write curves."""

@@ -17,7 +17,7 @@ LOG_NAME = "log.jsonl"
 TIMES_NAME = "times.jsonl"
 """The time of each line of the log. A file of its own, so that the log of a run does not depend on the computer."""
 DAMAGE = (ValueError, TypeError, AttributeError, KeyError, OverflowError, RecursionError)
-"""What lines raise that are not those of a run; OverflowError: a step is infinite."""
+"""Exceptions from lines that are not those of a run; OverflowError: a step is infinite."""
 
 
 class JsonLinesListener(TrainingListener):

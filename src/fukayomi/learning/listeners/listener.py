@@ -1,4 +1,4 @@
-"""How a training run reports what it does."""
+"""Interface for the reports of a training run."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RunStart:
-    """What a run is about to do."""
+    """Description of a run that is about to start."""
 
     step: int
     """Steps done before; 0 unless the run is resumed."""

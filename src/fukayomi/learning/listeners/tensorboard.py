@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from fukayomi.learning.metrics import Metrics
 
 FILE_PREFIX = "events.out.tfevents"
-"""How the names of TensorBoard's files begin."""
+"""Prefix of the names of TensorBoard's files."""
 
 
 class TensorBoardListener(TrainingListener):

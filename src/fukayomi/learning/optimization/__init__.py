@@ -1,1 +1,1 @@
-"""How weights change: optimisers, learning rates by step, averages of weights."""
+"""Optimisation of weights: optimisers, learning rates by step, averages of weights."""

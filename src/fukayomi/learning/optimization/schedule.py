@@ -1,4 +1,4 @@
-"""What depends on the step: the learning rate and the weights of the losses."""
+"""Values that depend on the step: the learning rate and the weights of the losses."""
 
 import math
 from dataclasses import dataclass

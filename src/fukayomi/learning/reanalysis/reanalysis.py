@@ -55,7 +55,7 @@ DEFAULT = ReanalysisSettings()
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Reanalysis(Tabular):
-    """What a reanalysis did. As a table it has a row for each layer."""
+    """Result of a reanalysis. As a table it has a row for each layer."""
 
     layer: str
     """Name of the layers."""
@@ -156,7 +156,7 @@ class _Task:
     """The same one, opened once or several times."""
     settings: ReanalysisSettings
     quota: int | None
-    """How many positions are chosen, the first ones; None: as the settings say."""
+    """Number of positions that are chosen, the first ones; None: as the settings say."""
 
     @property
     def network(self) -> Network:
@@ -206,7 +206,7 @@ def _name_of(layer_file: Path) -> str:
 
 
 def _quotas(paths: Sequence[Path], settings: ReanalysisSettings, listener: Listener) -> list[int] | None:
-    """How many positions of each file are chosen by age; None: the choice does not depend on the other files."""
+    """Number of positions of each file to choose by age; None: the choice does not depend on the other files."""
     if settings.selection is not Selection.AGE:
         return None
     sizes: list[int] = []
@@ -317,7 +317,7 @@ def _chances(job: Job, task: _Task) -> NDArray[np.float64]:
 
 
 def _choose(task: _Task, chances: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Whether each position is chosen: bool [N]."""
+    """Mask of the positions that are chosen: bool [N]."""
     if task.quota is not None:
         return np.arange(len(chances)) < task.quota
     return draw(chances, task.settings.seed)

@@ -1,4 +1,4 @@
-"""What decides a layer, besides the games and the network. The module is light, so that a command can show defaults."""
+"""Settings of a layer, besides the games and the network. The module is light, so that a command can show defaults."""
 
 from enum import StrEnum
 from typing import Annotated, ClassVar
@@ -17,7 +17,7 @@ class ReanalysisError(InvalidValueError):
 
 
 class Selection(StrEnum):
-    """Which positions are chosen."""
+    """Rule by which positions are chosen."""
 
     RANDOM = "random"
     """Any, each with the same chance."""
@@ -28,7 +28,7 @@ class Selection(StrEnum):
 
 
 class Root(StrEnum):
-    """How the root of a search is searched, and what it teaches."""
+    """Rule of the search at the root, and the targets that it gives."""
 
     PUCT = "puct"
     """As the engine plays; the targets are the visits."""
@@ -42,12 +42,12 @@ class Root(StrEnum):
 
 
 class NewTargets(Settings):
-    """How positions get new targets, and how many do."""
+    """Way in which positions get new targets, and their share."""
 
     nodes: Annotated[int, Field(ge=0, lt=1 << 31)] = 100
     """Nodes of each search; 0: policy and value of the network alone, without a search."""
     root: Root = Root.PUCT
-    """How the root is searched. puct: as the engine plays, the targets are visits; gumbel: sequential halving, for 4 to
+    """Search at the root. puct: as the engine plays, the targets are visits; gumbel: sequential halving, for 4 to
     64 nodes, the targets are its improved policy."""
     gumbel_moves: Annotated[int, Field(ge=1, le=MAX_MOVES)] = 16
     """Most moves that `root` gumbel begins with, those of the greatest priors; one for every 4 nodes."""
@@ -58,7 +58,7 @@ class NewTargets(Settings):
 
 
 class ReanalysisSettings(NewTargets):
-    """How many positions get new targets, which ones, and how.
+    """Positions that get new targets, and the way in which they do.
 
     Raises:
         ReanalysisError: A number is out of range.
@@ -67,7 +67,7 @@ class ReanalysisSettings(NewTargets):
     ERROR: ClassVar = ReanalysisError
 
     selection: Selection = Selection.RANDOM
-    """Which positions are chosen: random: any; age: the first of the first files, so give the oldest first; surprise:
+    """Positions to choose. random: any; age: the first of the first files, so give the oldest first; surprise:
     rather those whose target is far from the network's policy."""
     seed: Annotated[int, Field(ge=0, lt=1 << 64)] = 0
     """Random seed of the choice."""

@@ -71,9 +71,9 @@ class LearningSettings(Settings):
     network: Annotated[AnyConfig, PlainValidator(_network)] = NetworkConfig()
     """Shape of the network, of either family."""
     training: TrainingSettings = TrainingSettings()
-    """What determines the weights."""
+    """Settings that determine the weights."""
     targets: TargetSettings = TargetSettings()
-    """How the data becomes targets."""
+    """Settings that turn the data into targets."""
 
     @classmethod
     def over(cls, below: Mapping[str, Any], layer: Mapping[str, Any]) -> dict[str, Any]:

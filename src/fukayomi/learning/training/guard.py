@@ -44,7 +44,7 @@ class LossGuard:
         self._calm = step + 1  # the weights of a checkpoint were judged when it was saved
 
     def state(self) -> dict[str, float]:
-        """What is known of the losses so far, for the checkpoint of a run that goes on."""
+        """State for the checkpoint of a run that goes on: what is known of the losses so far."""
         return {"sum": self._sum, "count": self._count, "lowest": self._lowest}
 
     def watch(self, step: int, loss: Tensor) -> None:

@@ -22,7 +22,7 @@ from torch.nn.modules.batchnorm import _BatchNorm  # pyright: ignore[reportPriva
 from fukayomi.learning.settings import TrainingError
 
 PATIENCE = timedelta(hours=6)
-"""How long processes wait for each other, as while the first one evaluates a large test set."""
+"""Time that processes wait for each other, as while the first one evaluates a large test set."""
 
 
 @dataclass(frozen=True)
@@ -32,11 +32,11 @@ class Processes:
     rank: int = 0
     """Number of this process, from 0."""
     count: int = 1
-    """How many there are."""
+    """Number of processes."""
 
     @property
     def is_main(self) -> bool:
-        """Whether this is the process that evaluates, reports and writes."""
+        """True if this is the process that evaluates, reports and writes."""
         return self.rank == 0
 
     def rows(self, batch: int) -> slice:
@@ -76,7 +76,7 @@ class Processes:
         return total / self.count
 
     def any(self, flag: bool, device: torch.device) -> bool:
-        """Whether the flag is set in any process."""
+        """True if the flag is set in any process."""
         return flag if self.count == 1 else bool(self.mean(torch.tensor(float(flag), device=device)).item())
 
     def wait(self) -> None:
@@ -102,7 +102,7 @@ def join(device: torch.device) -> Processes:
 
 
 def is_first_process() -> bool:
-    """Whether this is the one process of a run that prints; known before the processes are joined."""
+    """True if this is the one process of a run that prints; known before the processes are joined."""
     return int(os.environ.get("RANK", "0")) == 0
 
 

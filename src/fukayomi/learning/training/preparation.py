@@ -1,4 +1,4 @@
-"""What happens before the first step: the state of an earlier run, and the number of CPU threads."""
+"""Preparation before the first step: the state of an earlier run, and the number of CPU threads."""
 
 # pyright: reportUnknownMemberType=false
 
@@ -52,13 +52,13 @@ class Prepared:
     trainer: Trainer
     """In the state of the checkpoint, if the run is resumed."""
     schedule: Schedule
-    """What depends on the step."""
+    """Values that depend on the step."""
     step: int
     """Steps done before."""
     used: dict[str, Any]
     """Settings as a checkpoint records them."""
     guard: dict[str, float]
-    """What the guard of the loss knows of those steps; empty if the loss is another one now."""
+    """State of the guard of the loss after those steps; empty if the loss is another one now."""
 
     @property
     def threads(self) -> int | None:
@@ -161,7 +161,7 @@ def make_teacher(
 
 
 def settings_used(schedule: Schedule, data: Dataset, precision: str) -> dict[str, Any]:
-    """What a checkpoint records: settings without "auto" and epochs, and how the data became targets."""
+    """Settings as a checkpoint records them: without "auto" and epochs, and with how the data became targets."""
     used = dict(schedule.settings) | {"steps": schedule.steps, "amp": precision}
     del used["epochs"]
     files = [with_weight(path.name, weight) for path, weight in zip(data.paths, data.weights, strict=True)]
@@ -195,7 +195,7 @@ def check_resumption(path: Path, before: Checkpoint, config: AnyConfig, used: di
 
 
 def has_same_loss(before: Mapping[str, Any], used: Mapping[str, Any]) -> bool:
-    """Whether the losses of a resumed run can be compared with those before."""
+    """True if the losses of a resumed run can be compared with those before."""
     return all(before.get(name) == used[name] for name in LOSS_SETTINGS)
 
 

@@ -1,4 +1,4 @@
-"""What a run has to tell: curves, evaluations, and the result."""
+"""Reports of a run: curves, evaluations, and the result."""
 
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
@@ -29,7 +29,7 @@ class Curve(Tabular):
 
 @dataclass(frozen=True)
 class TrainingResult:
-    """How a run ended."""
+    """Result of a run."""
 
     step: int
     """Steps done."""
@@ -48,7 +48,7 @@ class TrainingResult:
 
     @property
     def finished(self) -> bool:
-        """Whether all steps are done."""
+        """True if all steps are done."""
         return self.step == self.steps
 
 
@@ -78,7 +78,7 @@ class Reporter:
 
     @property
     def failed(self) -> bool:
-        """Whether there was an error, which `raise_failure` raises."""
+        """True if there was an error, which `raise_failure` raises."""
         return self._failure is not None
 
     def raise_failure(self) -> None:
@@ -118,6 +118,6 @@ class Reporter:
             self._listener.evaluated(step, self._metrics)
 
     def result(self, step: int, checkpoint: Path, stopped_by: int | None) -> TrainingResult:
-        """How the run ended after a step."""
+        """Result of the run after a step."""
         history, losses = Curve(self._history), Curve(self._losses)
         return TrainingResult(step, self._run.steps, checkpoint, self._metrics, history, losses, stopped_by)

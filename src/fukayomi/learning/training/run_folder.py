@@ -94,7 +94,7 @@ class RunFolder:
 
     @contextmanager
     def keeping_good_weights(self) -> Generator[None]:
-        """When training diverges, put the checkpoint before the last one back if the last one may be bad.
+        """Put the checkpoint before the last one back when training diverges, if the last one may be bad.
 
         Raises:
             DivergenceError: Training diverged; the message says which weights are left.

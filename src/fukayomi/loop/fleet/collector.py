@@ -119,7 +119,7 @@ def _files_of(chunk: str) -> tuple[str, str, str]:
 
 
 def _is_complete(chunk: str, sizes: Mapping[str, int]) -> bool:
-    """Whether a chunk has its games, and its files have sizes that chunks may have."""
+    """True if a chunk has its games, and its files have sizes that chunks may have."""
     games, weights, sidecar = (sizes.get(name) for name in _files_of(chunk))
     return (
         games is not None

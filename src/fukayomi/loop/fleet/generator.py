@@ -21,7 +21,7 @@ FIRST_PATIENCE_S = 10.0
 PATIENCE_S = 3600.0
 """Seconds for which it may fail later."""
 PAUSE_S = 0.2
-"""How late a stop may be noticed."""
+"""Longest delay before a stop is noticed."""
 
 
 class FleetGenerator:

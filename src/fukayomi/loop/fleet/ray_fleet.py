@@ -35,11 +35,11 @@ from fukayomi.loop.settings import CPU_DEVICES, FleetSettings, GeneratorSettings
 from fukayomi.tabular import counted
 
 POLL_S = 0.5
-"""How late the death of a worker may be noticed."""
+"""Longest delay before the death of a worker is noticed."""
 COUNT_S = 10.0
 """Seconds from one look at the nodes of the cluster to the next."""
 PATIENCE_S = 20.0
-"""How long no worker may run before the user is told why."""
+"""Time without a running worker after which the user is told why."""
 STEADY_S = 300.0
 """A worker that lived so long did not fail at once."""
 ATTEMPTS = 4
@@ -107,9 +107,9 @@ class _Slot:
     actor: Any = None
     """Handle of its `RayWorker`; None while it waits to be started again."""
     is_ready: bool = False
-    """Whether its process runs; before, it may wait for room on the cluster."""
+    """True if its process runs; before, it may wait for room on the cluster."""
     since_s: float = 0.0
-    """When it was started, or when it may be started again."""
+    """Time when it was started, or when it may be started again."""
     backoff: Backoff = field(default_factory=Backoff)
 
 
@@ -138,7 +138,7 @@ class RayFleet:
         self.generate = FleetGenerator(
             store, run.folder, self._settings.poll_s, self._check, int8=machine.precision_on(machine.device) == "int8"
         )
-        """What the loop calls."""
+        """Generator that the loop calls."""
         self._slots: list[_Slot] = []
         self._pending: dict[Any, _Slot] = {}
         """The workers, by the reference to the end of their work."""
@@ -262,7 +262,7 @@ class RayFleet:
         slot.since_s = time.monotonic() + slot.backoff.failed()
 
     def _needs(self) -> str:
-        """What a worker takes, for messages."""
+        """Resources that a worker takes, for messages."""
         gpus = f" and {self._gpus:g} GPU" if self._gpus else ""
         return f"{counted(self._settings.cpus, 'CPU')}{gpus}"
 

@@ -1,4 +1,4 @@
-"""What one worker plays of one task: a folder on its machine that outlives the process.
+"""Games of one task by one worker: a folder on its machine that outlives the process.
 
 | file | content |
 |---|---|
@@ -77,9 +77,9 @@ class Session:
         self.folder = folder
         """The folder."""
         self.task = order.task
-        """What is played."""
+        """Task that is played."""
         self.error: Exception | None = None
-        """What ended the games; None: nothing did."""
+        """Failure that ended the games; None: nothing did."""
         self._order, self._lock = order, lock
         self._end, self._stopped = threading.Event(), threading.Event()
         self._thread: threading.Thread | None = None
@@ -182,7 +182,7 @@ class Session:
 
     @property
     def is_over(self) -> bool:
-        """Whether no game is in play any more."""
+        """True if no game is in play any more."""
         return self._thread is not None and not self._thread.is_alive()
 
     def send(self, store: Store) -> None:

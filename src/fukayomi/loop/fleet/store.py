@@ -1,4 +1,4 @@
-"""Where the machines of a fleet leave networks and games for each other: a folder, or any URL that fsspec knows.
+"""Store where the machines of a fleet leave networks and games for each other: a folder, or any URL that fsspec knows.
 
 A file appears under its name complete, or not at all. Names are relative to the store, with slashes.
 
@@ -46,7 +46,7 @@ class Store(Protocol):
 
     @property
     def url(self) -> str:
-        """Where it is, without passwords."""
+        """Address of the store, without passwords."""
         ...
 
     @property

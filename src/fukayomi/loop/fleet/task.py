@@ -1,4 +1,4 @@
-"""What the workers of a fleet are to play: a task, with the network by its place in the store and its hash.
+"""Task of the workers of a fleet: games to play, with the network by its place in the store and its hash.
 
 | file | content |
 |---|---|
@@ -76,7 +76,7 @@ class StoredNetwork(StoredFile):
 
     @property
     def local_name(self) -> str:
-        """What a worker calls it."""
+        """Name of the file at a worker."""
         return f"{self.sha256}{suffix_of(self.name)}"
 
     def fetch(self, store: Store, folder: Path) -> None:
@@ -101,12 +101,12 @@ class StoredOpenings(StoredFile):
 
     @property
     def local_name(self) -> str:
-        """What a worker calls it."""
+        """Name of the file at a worker."""
         return self.name.rpartition("/")[2]
 
 
 class Task(_Model):
-    """What to play."""
+    """Task of the workers: the games to play."""
 
     number: Annotated[int, Field(ge=1, lt=1_000_000)] = 1
     build: str = __version__
@@ -114,13 +114,13 @@ class Task(_Model):
     network: StoredNetwork
     """The network that plays."""
     settings: SelfplaySettings
-    """How games are played."""
+    """Settings of the games."""
     league: dict[str, Any] | None = None
-    """Who plays besides, as plain values of `LeagueSettings`; None: nobody."""
+    """Players besides the network, as plain values of `LeagueSettings`; None: nobody."""
     opponents: tuple[StoredNetwork, ...] = ()
     """The networks of the league, in order."""
     openings: tuple[StoredOpenings, ...] = ()
-    """Where games begin; none: at the start position."""
+    """Positions where games begin; none: the start position."""
 
     def networks(self) -> tuple[StoredNetwork, ...]:
         """All networks."""
@@ -141,7 +141,7 @@ class Task(_Model):
         return LeagueSettings.model_validate({**self.league, "network": tables})
 
     def opening_sets(self, folder: Path) -> Openings | None:
-        """Where games begin; None: at the start position.
+        """Openings of the games; None: they begin at the start position.
 
         Args:
             folder: Folder with the sets.

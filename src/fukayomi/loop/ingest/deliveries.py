@@ -48,7 +48,7 @@ LOCK = ".ingest.lock"
 
 @dataclass(frozen=True)
 class IngestSettings:
-    """What is asked of chunks beyond valid games."""
+    """Settings of ingest: what is asked of chunks beyond valid games."""
 
     most_duplicates: float = 0.05
     """Share of a chunk's games that may be equal to known ones; one game always may."""
@@ -61,7 +61,7 @@ class IngestSettings:
 
 @dataclass(frozen=True)
 class IngestResult:
-    """What one call of `ingest` did."""
+    """Result of one call of `ingest`."""
 
     accepted: tuple[ChunkEntry, ...]
     """The chunks that were accepted, in the order of the manifest."""
@@ -198,7 +198,7 @@ class _Ingest:
         return entry
 
     def _refusals(self, info: ChunkInfo) -> Iterable[str]:
-        """Why a chunk cannot belong to the run, or not beside what it already has."""
+        """Reasons why a chunk cannot belong to the run, or not beside what it already has."""
         if info.network not in self._manifest.networks:
             yield f"the network {info.network} is not one of the run"
         if info.settings_sha256 not in self._manifest.settings:

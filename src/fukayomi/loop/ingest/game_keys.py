@@ -39,7 +39,7 @@ class GameKeys:
         self._newer: set[int] = set()
 
     def count_known(self, keys: NDArray[np.uint64]) -> int:
-        """How many of some keys [N] are known, or among them more than once."""
+        """Number of the given keys [N] that are known, or among them more than once."""
         if not len(keys):
             return 0
         distinct = np.unique(keys)

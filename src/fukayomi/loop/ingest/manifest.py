@@ -70,7 +70,7 @@ class ChunkEntry(_Entry):
     numbers: Count = 0
     """Game numbers that it covers from there on; 0: as many as games."""
     part: Part = "all"
-    """Which games of these numbers it has."""
+    """Part of the games of these numbers that it has."""
     network: Sha256
     generation: Count
     settings_sha256: Sha256
@@ -92,9 +92,9 @@ class QuarantinedEntry(_Entry):
 
     entry: Literal["quarantined"] = "quarantined"
     path: str
-    """Where it was delivered, relative to the store, with slashes."""
+    """Path at which it was delivered, relative to the store, with slashes."""
     folder: str
-    """Where it is now, with its reasons; relative to the store."""
+    """Folder where it is now, with its reasons; relative to the store."""
     files: tuple[str, ...]
     """Names of its files."""
     worker: str | None

@@ -1,4 +1,4 @@
-"""What tripwires compare: a few numbers of each chunk, which the manifest keeps, so that no chunk is read twice."""
+"""Figures that tripwires compare: a few of each chunk, which the manifest keeps, so that no chunk is read twice."""
 
 from collections.abc import Iterable
 from typing import Any, Self
@@ -72,7 +72,7 @@ class ChunkStatistics(BaseModel):
     unique: Moments = Moments()
     """Share of different positions among those of `UNIQUE_GAMES` games in a row."""
     first_moves: dict[str, int] = {}
-    """How many games begin with each move (USI)."""
+    """Number of games that begin with each move (USI)."""
 
     def __add__(self, other: "ChunkStatistics") -> "ChunkStatistics":
         counts = dict(self.first_moves)

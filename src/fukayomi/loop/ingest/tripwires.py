@@ -31,7 +31,7 @@ METRICS = {
     "played": "share of the visits that the move played has, mean of a game (Welch's t-test)",
     "unique": "share of different positions in 16 games (Welch's t-test)",
 }
-"""What is compared."""
+"""Metrics that are compared."""
 _MOMENTS = {
     "length": "length",
     "calibration": "brier",

@@ -1,4 +1,4 @@
-"""Whether a chunk is what its sidecar says, and every game one that its settings allow.
+"""Validation of a chunk: it must be what its sidecar says, and every game one that its settings allow.
 
 All games are decoded and replayed by the rules (`_native.decode_hcpe3`, `_native.check_selfplay`); nothing that the
 worker says is believed. A chunk with a fault is rejected as a whole: its worker is broken or hostile, and where one
@@ -48,7 +48,7 @@ class Fault:
     ply: int | None
     """Move of the game, from 0; None if it is not about a move."""
     offset: int | None
-    """Where the game begins in the file, in bytes."""
+    """Start of the game in the file, in bytes."""
     reason: str
 
     def __str__(self) -> str:
@@ -83,12 +83,12 @@ class ValidChunk:
     keys: NDArray[np.uint64]
     """Hash of each game's first position and moves: uint64 [games]."""
     results: ResultCounts
-    """How the games ended, derived again."""
+    """Results of the games, derived again."""
     statistics: ChunkStatistics
 
 
 class _Settings(BaseModel):
-    """What the settings of self-play say about its games; the names are those of `SelfplaySettings`."""
+    """Self-play settings that say something about the games; the names are those of `SelfplaySettings`."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -179,7 +179,7 @@ def _validate(name: str, chunk: Chunk, rules: SelfplayRules) -> ValidChunk:
 
 
 def _impossible_counts(info: ChunkInfo) -> str | None:
-    """What is wrong with the counts of a sidecar that are about games that were not kept, too."""
+    """Fault in the counts of a sidecar that are about games that were not kept, too."""
     known = _Settings.model_validate(dict(info.settings))
     numbers, (played_out, wrong) = info.numbers or info.games, info.wrong_resignations
     if numbers < info.games:
@@ -197,7 +197,7 @@ def _impossible_counts(info: ChunkInfo) -> str | None:
 
 
 def _wrong_opponents(info: ChunkInfo, games: _native.DecodedGames) -> str | None:
-    """What is wrong with the results that a sidecar claims against opponents; games that were not kept count there."""
+    """Fault in the results that a sidecar claims against opponents; games that were not kept count there."""
     if not info.opponents:
         return None
     results, opponents = games.results & RESULT_BITS, games.opponents

@@ -1,1 +1,1 @@
-"""How strong the networks of a run are: the test of the gate, and matches against anchors, rated together."""
+"""Strength of the networks of a run: the test of the gate, and matches against anchors, rated together."""

@@ -56,7 +56,7 @@ def judge(pairs: Iterable[int], gate: GateSettings) -> Verdict:
 
 
 def passes(verdict: Verdict, gate: GateSettings) -> bool:
-    """Whether a network passes with a verdict after all games.
+    """True if a network passes with a verdict after all games.
 
     >>> passes(Verdict((0, 0, 1, 0, 0), 0.0, SprtDecision.CONTINUE), GateSettings())
     True

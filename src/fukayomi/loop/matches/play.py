@@ -51,7 +51,7 @@ class Contestant:
     network: Path | str | None = None
     """A network's file, or "embedded"."""
     precision: str | None = None
-    """What a residual network is computed in; None: fp32 on a CPU, elsewhere what is fastest."""
+    """Precision of a residual network; None: fp32 on a CPU, elsewhere what is fastest."""
     command: str | None = None
     """A USI engine, as a command line."""
     options: dict[str, str] = field(default_factory=dict[str, str])

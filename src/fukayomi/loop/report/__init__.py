@@ -1,1 +1,1 @@
-"""What a learning run has come to: its present state, and a page."""
+"""Report of a learning run: its present state, and a page."""

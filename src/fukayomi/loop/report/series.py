@@ -1,4 +1,4 @@
-"""What the generations of a run have in numbers, for pictures."""
+"""Figures of the generations of a run, for pictures."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -27,7 +27,7 @@ LARGEST_LIVE = 1 << 16
 
 @dataclass(frozen=True)
 class Now:
-    """What is under way."""
+    """Work that is under way."""
 
     generation: int
     step: str
@@ -35,7 +35,7 @@ class Now:
     seconds: float
     """Time since it began."""
     stage: str | None
-    """What the step does."""
+    """Stage of the step."""
     done: int | None
     total: int | None
 
@@ -101,7 +101,7 @@ class WorkerFlag:
 
     generation: int
     text: str
-    """Which worker, in what, and by how much."""
+    """The worker, the figure in which it differs, and by how much."""
 
 
 @dataclass(frozen=True)
@@ -110,17 +110,17 @@ class RunStatus(Tabular):
 
     folder: Path
     is_running: bool
-    """Whether a process works on it."""
+    """True if a process works on it."""
     generation: int
     """Generations that are complete."""
     generations: int
     """Generations of the whole run."""
     now: Now | None
-    """What is under way, or was when the run was killed."""
+    """Work that is under way, or was when the run was killed."""
     network: str | None
     """The network that generates games."""
     precision: str
-    """What it is computed in: fp32, int8, or auto, which is measured where the games are played."""
+    """Precision in which it is computed: fp32, int8, or auto, which is measured where the games are played."""
     games: int
     positions: int
     """Training positions that were accepted."""
@@ -139,7 +139,7 @@ class RunStatus(Tabular):
     league: tuple[LeagueRow, ...]
     """Results against each opponent of the league, by generation."""
     flags: tuple[WorkerFlag, ...]
-    """What the tripwires of ingest said of workers."""
+    """Findings of the tripwires of ingest about workers."""
     excluded: dict[str, str]
     """Workers from whose games nothing is learned, with the reason."""
     excluded_chunks: dict[str, str]
@@ -270,14 +270,14 @@ def _gate_text(entry: Gated | None) -> str | None:
 
 @dataclass
 class _Times:
-    """How long the steps of a run took, by generation and name."""
+    """Durations of the steps of a run, by generation and name."""
 
     seconds: dict[tuple[int, str], float] = field(default_factory=dict)
     """The time of each step since it was started or resumed."""
     ended: dict[tuple[int, str], float] = field(default_factory=dict)
-    """When it ended (`time.time`)."""
+    """Time of its end (`time.time`)."""
     began: Counter[tuple[int, str]] = field(default_factory=Counter)
-    """How often it was started or resumed."""
+    """Number of times it was started or resumed."""
 
     def of(self, generation: int, step: str) -> float | None:
         """The time of a whole step; None: it lacks what came before it was resumed."""

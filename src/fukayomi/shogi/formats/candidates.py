@@ -16,7 +16,7 @@ class MoveError(InvalidValueError):
     def __init__(self, reason: str, *, is_illegal: bool = True) -> None:
         super().__init__(reason)
         self.is_illegal = is_illegal
-        """Whether it is a move, though one that the rules forbid."""
+        """True if it is a move, though one that the rules forbid."""
 
 
 def find_moves(position: Position, target: int, piece: PieceType, marks: str, how: str | None) -> list[Move]:
@@ -45,7 +45,7 @@ def _piece_of(position: Position, move: Move) -> PieceType | None:
 
 
 class _Origin(NamedTuple):
-    """Where a move comes from, seen from its target by the player."""
+    """Origin of a move, seen from its target by the player."""
 
     move: Move
     right: int

@@ -29,7 +29,7 @@ _CSA = re.compile(
 )
 _RANK = "[1-9+PLNSGBRKplnsgbrk]+"
 USI_LINE = re.compile(rf"(?:position\s|startpos\b|sfen\s|{_RANK}(?:/{_RANK})+\s)")
-"""How a line with a game or a position begins."""
+"""Beginning of a line with a game or a position."""
 _KI2 = re.compile(r"\s*[▲△▼▽☗☖⛊⛉]")
 _KIF = re.compile(r"手数-|\s*[0-9]{1,4}\s+[1-9]?[^\x00-\x7f]")
 _KIF_HEADER = re.compile(r"[^\s|+]{1,12}[：:]")

@@ -69,7 +69,7 @@ def western_move(text: str, position: Position) -> Foul | None:
 
 
 def is_japanese(text: str) -> bool:
-    """Whether a text is a move in Japanese notation."""
+    """True if a text is a move in Japanese notation."""
     return _JAPANESE.fullmatch(text) is not None
 
 

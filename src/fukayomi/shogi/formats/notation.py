@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from fukayomi.shogi.position import BLACK, Color, IllegalMoveError, InvalidMoveError, Move, PieceType, Position
 
 WORDS = {"win": "宣言勝ち", "resign": "投了"}
-"""What a USI engine may answer instead of a move."""
+"""Words that a USI engine may answer instead of a move."""
 
 PIECE_NAMES = {
     PieceType.PAWN: "歩", PieceType.LANCE: "香", PieceType.KNIGHT: "桂", PieceType.SILVER: "銀",

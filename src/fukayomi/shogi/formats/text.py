@@ -210,7 +210,7 @@ class _Utf8(NamedTuple):
 
     @property
     def is_likely(self) -> bool:
-        """Whether it is damaged UTF-8 rather than another encoding."""
+        """True if it is damaged UTF-8 rather than another encoding."""
         return self.wide >= self.lost and self.wide > 0
 
 
@@ -234,12 +234,12 @@ def _decode_line(line: bytes, legacy: tuple[_Decode, _Decode], *, is_utf_8: bool
 
 
 def _faults(text: str) -> int:
-    """How much speaks against an encoding: lost characters, and half-width katakana, which records hardly ever have."""
+    """Number of faults of an encoding: lost characters, and half-width katakana, which records hardly ever have."""
     return 2 * text.count(_LOST) + len(_HALF_WIDTH.findall(text))
 
 
 def _likely_encodings(data: bytes, foreign: bytes) -> tuple[_Decode, _Decode]:
-    """How to decode the foreign lines of a file that is not UTF-8: the likely encoding, and the other one."""
+    """Decoders for the foreign lines of a file that is not UTF-8: the likely encoding, and the other one."""
     declared = _DECLARED.search(data, 0, _DECLARED_WITHIN)
     encoding = _NAMES.get(declared[1].decode("ascii").lower()) if declared else None
     if encoding is None:

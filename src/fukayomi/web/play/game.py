@@ -31,13 +31,13 @@ HINT_NODES = 800
 """Nodes of a hint."""
 HINT_MEMORY_MB = 16
 LATE_MS = 500
-"""How late a move of the reader may come: it travels."""
+"""Tolerance for late moves of the reader: they travel."""
 STOP_S = 0.02
-"""How often a search that has not begun is told to stop."""
+"""Interval at which a search that has not begun is told to stop."""
 
 
 class Phase(StrEnum):
-    """Who is to move."""
+    """Phase of a game: who is to move."""
 
     READER = "reader"
     ENGINE = "engine"
@@ -46,7 +46,7 @@ class Phase(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class _Turn:
-    """What taking a move back restores."""
+    """State that taking a move back restores."""
 
     main_ms: dict[Color, int]
 
@@ -100,14 +100,14 @@ class PlayGame:
 
     @property
     def phase(self) -> Phase:
-        """Who is to move."""
+        """Phase of the game: who is to move."""
         if self._record.termination is not Termination.NONE:
             return Phase.OVER
         return Phase.READER if self._position.turn == self.color else Phase.ENGINE
 
     @property
     def idle_s(self) -> float:
-        """How long the reader has not moved."""
+        """Time for which the reader has not moved."""
         return time.monotonic() - self._began_s if self.phase is Phase.READER else 0.0
 
     def state(self) -> dict[str, Any]:
@@ -221,7 +221,7 @@ class PlayGame:
         self._changed()
 
     def hint(self) -> dict[str, Any]:
-        """What the engine would play for the reader: move, win rate and line, at its full strength.
+        """Hint for the reader: move, win rate and line that the engine would play, at its full strength.
 
         Raises:
             PlayError: The reader is not to move.

@@ -1,4 +1,4 @@
-"""What the page asks for when it begins a game: the start, the sides, the engine's strength, the clocks."""
+"""Question of the page when it begins a game: the start, the sides, the engine's strength, the clocks."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Literal, Self
@@ -21,7 +21,7 @@ DAY_MS = 24 * 60 * 60 * 1000
 
 
 class PlayError(InvalidValueError):
-    """What is asked cannot be done now; the text says why."""
+    """The request cannot be carried out now; the text says why."""
 
 
 class PlayQuestion(Question):
@@ -61,7 +61,7 @@ class PlayQuestion(Question):
 
     @property
     def has_clock(self) -> bool:
-        """Whether the reader's time is limited."""
+        """True if the reader's time is limited."""
         return bool(self.main_ms or self.byoyomi_ms or self.increment_ms)
 
     def clock(self) -> TimeControl:

@@ -114,7 +114,7 @@ class Games:
 
 
 def routes(state: State) -> list[BaseRoute]:
-    """What this module serves."""
+    """Routes of this module."""
     games = Games(state)
     state.add_closer(games.close)
     answers = _Handlers(games)

@@ -1,4 +1,4 @@
-"""What is measured of the engine's strength: the figures of docs/strength.md against other programs."""
+"""Measurements of the engine's strength: the figures of docs/strength.md against other programs."""
 
 from dataclasses import asdict, dataclass
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a folder is, and the ids by which a page names it."""
+"""Kinds of folders, and the ids by which a page names them."""
 
 import hashlib
 import os
@@ -29,7 +29,7 @@ SHARE = 0.05
 
 
 class Kind(StrEnum):
-    """What a folder holds."""
+    """Kind of a folder by its content."""
 
     TRAINING = "training"
     """The curves of a training run."""
@@ -47,7 +47,7 @@ class FoundFolder:
     """A folder that has something to show."""
 
     id: str
-    """What a page calls it; the same after a restart, and no path."""
+    """Id by which a page names it; the same after a restart, and no path."""
     kind: Kind
     name: str
     """Its path below the folder that was given, with that folder's name."""
@@ -59,7 +59,7 @@ class FoundFolder:
 
 
 def kind_of(folder: Path) -> Kind | None:
-    """What a folder holds; None if it is nothing of this.
+    """Kind of a folder; None if it is nothing of this.
 
     Raises:
         OSError: The folder cannot be read.
@@ -93,7 +93,7 @@ def find(root: Path) -> list[FoundFolder]:
 
 
 def first_kind(root: Path) -> Kind | None:
-    """What is found first in a folder or below it, without looking at the rest; None if there is nothing."""
+    """Kind of what is found first in a folder or below it, without looking at the rest; None if there is nothing."""
     return next((found.kind for found in _walk(root)), None)
 
 
@@ -146,7 +146,7 @@ class Folders:
         self._due = 0.0
 
     def all(self) -> Sequence[FoundFolder]:
-        """What there is now; the disk is looked at again now and then."""
+        """Everything that is there now; the disk is looked at again now and then."""
         with self._lock:
             start = time.monotonic()
             if start >= self._due:
@@ -157,5 +157,5 @@ class Folders:
             return list(self._found.values())
 
     def get(self, name: str) -> FoundFolder | None:
-        """What has this id; None if there is no such thing."""
+        """Entry with this id; None if there is no such thing."""
         return next((each for each in self.all() if each.id == name), None)

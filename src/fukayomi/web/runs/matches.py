@@ -225,7 +225,7 @@ def _numbered(folders: Sequence[Path]) -> Iterator[Game]:
 
 
 def _settings(settings: MatchSettings) -> dict[str, str]:
-    """What a reader wants to know of the conditions; no commands, which may name paths."""
+    """Conditions that a reader wants to know; no commands, which may name paths."""
     found = {
         "clock": settings.clock.text(),
         "tournament": settings.tournament.value,

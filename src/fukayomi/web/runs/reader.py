@@ -39,7 +39,7 @@ class RunReader:
         self._games = GameReader()
 
     def listing(self) -> Document:
-        """What there is: runs, a list of id, kind, name, parent."""
+        """List of what there is: runs, a list of id, kind, name, parent."""
         found = self._folders.all()
         rows = [{"id": each.id, "kind": each.kind.value, "name": each.name, "parent": each.parent} for each in found]
         return Document.of({"runs": rows})

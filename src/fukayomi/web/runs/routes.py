@@ -1,4 +1,4 @@
-"""What the server answers about runs and matches.
+"""Answers of the server about runs and matches.
 
 | route | answer |
 |---|---|

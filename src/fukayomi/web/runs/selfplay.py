@@ -27,7 +27,7 @@ class ReadChunk(NamedTuple):
 
     path: Path
     time: float
-    """When it was written, in seconds since the epoch."""
+    """Time when it was written, in seconds since the epoch."""
     info: ChunkInfo
 
 
@@ -137,7 +137,7 @@ def _players(line: GameLine, chunk: ReadChunk) -> tuple[str, str]:
 
 
 def selfplay_document(chunks: Sequence[ReadChunk], damaged: int) -> Any:
-    """What some chunks say together, and how that changed.
+    """Figures of some chunks together, and how they changed.
 
     Args:
         chunks: The chunks, in order.

@@ -1,4 +1,4 @@
-"""What may be asked of runs. It imports nothing heavy, so that the server starts at once."""
+"""Questions that may be asked of runs. The module imports nothing heavy, so that the server starts at once."""
 
 from dataclasses import dataclass
 
@@ -11,9 +11,9 @@ class UnknownRunError(FukayomiError, LookupError):
 
 @dataclass(frozen=True)
 class CurveView:
-    """How the curves of a training run are wanted."""
+    """View of the curves of a training run."""
 
     smooth: float | None = None
     """Width of the running mean in steps; 0: none; None: a fiftieth of the run."""
     log_x: bool = False
-    """Whether the axis is logarithmic."""
+    """True if the axis is logarithmic."""

@@ -1,1 +1,1 @@
-"""What searches for the page: the network behind it, the live analysis, and analyses of whole games."""
+"""Searches for the page: the network behind it, the live analysis, and analyses of whole games."""

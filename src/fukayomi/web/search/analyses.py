@@ -144,7 +144,7 @@ class Job:
     done: int = 0
     state: JobState = "waiting"
     text: str = ""
-    """Why it failed."""
+    """Reason of the failure."""
     engine: str = ""
     """Name and identity of the network, once it runs."""
     positions: "list[PositionAnalysis]" = field(default_factory=list["PositionAnalysis"])
@@ -153,7 +153,7 @@ class Job:
 
     @property
     def result(self) -> "GameAnalysis | None":
-        """What it has found so far."""
+        """Result so far."""
         from fukayomi.engine.analysis.analyser import assemble
 
         positions = tuple(self.positions)
@@ -324,7 +324,7 @@ class Jobs:
 
 
 def routes(state: State) -> list[BaseRoute]:
-    """What this module serves."""
+    """Routes of this module."""
     jobs = Jobs(state)
 
     async def add(request: Request) -> Response:

@@ -32,7 +32,7 @@ LONGEST_PV = 30
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What is searched, and for how long; equal queries share a search."""
+    """Position to search, and the limits; equal queries share a search."""
 
     sfen: str
     """First position of the game."""
@@ -45,7 +45,7 @@ class Query:
 
     @property
     def has_limit(self) -> bool:
-        """Whether the search ends by itself."""
+        """True if the search ends by itself."""
         return self.nodes is not None or self.time_ms is not None
 
     def position(self) -> Position:
@@ -70,7 +70,7 @@ class _Search:
     stop: Callable[[], None] | None = None
     """Stops it, once it runs."""
     is_unwanted: bool = False
-    """Whether nobody listens any more."""
+    """True if nobody listens any more."""
     latest: Message | None = None
     """The latest report, without its id."""
 
@@ -370,7 +370,7 @@ def _better(stored: Message | None, report: Message) -> Message:
 
 
 def _satisfies(stored: Message, query: Query) -> bool:
-    """Whether a stored result is all that a query can ask for."""
+    """True if a stored result is all that a query can ask for."""
     if stored.get("decided"):
         return True
     if not query.has_limit:

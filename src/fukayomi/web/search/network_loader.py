@@ -60,11 +60,11 @@ class NetworkLoader:
 
     @property
     def problem(self) -> str:
-        """Why the network cannot be loaded; it has the name of the file, and not the folder."""
+        """Reason why the network cannot be loaded; it has the name of the file, and not the folder."""
         return self._without_folder(str(self._error))
 
     def state(self) -> dict[str, Any]:
-        """What the page shows of it: state (loading, ready, failed), name, identity, and a text on failure."""
+        """Description for the page: state (loading, ready, failed), name, identity, and a text on failure."""
         if not self._is_known.is_set():
             return {"state": "loading", "name": "", "identity": "", "text": ""}
         if self._network is None:

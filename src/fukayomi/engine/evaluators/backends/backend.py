@@ -32,7 +32,7 @@ BACKENDS = {
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How to run a network. In what a user asks for, "auto" and 0 leave the choice to measurements."""
+    """Plan for running a network. In what a user asks for, "auto" and 0 leave the choice to measurements."""
 
     backend: str = "auto"
     """Name of a backend."""
@@ -75,16 +75,16 @@ class Backend(Protocol):
     title: str
     """The library's name, with the device: "ONNX Runtime, CPU"."""
     on_gpu: bool
-    """Whether it needs a GPU."""
+    """True if it needs a GPU."""
     is_automatic: bool
-    """Whether it may be chosen without being named."""
+    """True if it may be chosen without being named."""
     libraries: Sequence[str]
     """Distributions whose versions decide how fast it is."""
     batches: Sequence[int]
     """Batch sizes to choose from, ascending."""
 
     def problem(self) -> str | None:
-        """Why it cannot run on this computer, with the remedy; None: it can."""
+        """Reason why it cannot run on this computer, with the remedy; None: it can."""
         ...
 
     def precisions(self, network: "NetworkFile") -> Sequence[str]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, cast
 
 _MISSING = re.compile(r"(lib[^/:]+): cannot open shared object file")
-"""How Linux's loader names a library that it does not find."""
+"""Message of Linux's loader about a library that it does not find."""
 
 
 @cache
@@ -55,7 +55,7 @@ def _load_installed(ort: Any, provider: str) -> None:
 
 
 def _remedy(library: str, ort: Any) -> str:
-    """How to get a library: "libnvinfer.so.10" comes with TensorRT 10."""
+    """Remedy for a missing library: "libnvinfer.so.10" comes with TensorRT 10."""
     name, _, version = library.partition(".so.")
     if name == "libcuda":
         return "it comes with NVIDIA's driver"

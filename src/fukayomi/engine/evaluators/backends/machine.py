@@ -1,4 +1,4 @@
-"""What this computer has for networks: CPUs that may be used, their instructions, GPUs."""
+"""Hardware of this computer for networks: CPUs that may be used, their instructions, GPUs."""
 
 import os
 import platform

@@ -51,7 +51,7 @@ class Native:
 
 
 def refusal(network: NetworkFile) -> str:
-    """Why a file is none for this backend."""
+    """Reason why this backend cannot run a file."""
     from fukayomi.engine.evaluators.backends.residual_file import DamagedFileError
 
     if network.is_sparse:

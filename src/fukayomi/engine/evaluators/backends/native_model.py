@@ -76,7 +76,7 @@ class NativeModel(ABC):
             raise EvaluatorError(f"{self._path}: the policy or the value has a number that is not finite")
 
     def core(self, slot: Slot) -> Runner:
-        """What runs the batches of a slot in the core."""
+        """Runner of a slot's batches in the core."""
         assert isinstance(slot, ResidualSlot | SparseSlot)
         return slot.runner
 

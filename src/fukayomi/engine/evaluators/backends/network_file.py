@@ -20,9 +20,9 @@ LARGEST_RESIDUAL = 256 << 20
 INT8_SUFFIX = ".int8.onnx"
 # The metadata of an ONNX file are pairs of key and value; between them are the value's field number and length.
 SOURCE = re.compile(rb"fukayomi\.fp32_sha256\x12\x40([0-9a-f]{64})")
-"""What an int8 file says of the file that it was made from (`fukayomi.nn.quantize_onnx`)."""
+"""Entry of an int8 file about the file that it was made from (`fukayomi.nn.quantize_onnx`)."""
 COLOUR_PLANE = re.compile(rb"colour_plane\x12\x04True")
-"""What an exported file says of a network that takes the plane of the colour to move (`fukayomi.nn.export_onnx`)."""
+"""Entry of an exported file of a network that takes the plane of the colour to move (`fukayomi.nn.export_onnx`)."""
 PARAMETER_SUFFIXES = (".pt", ".pth", ".npz", ".ckpt", ".safetensors")
 """Names of files that hold parameters without the network: checkpoints and parameter files."""
 
@@ -47,12 +47,12 @@ class NetworkFile:
 
     @property
     def is_sparse(self) -> bool:
-        """Whether its name says that it holds a sparse network."""
+        """True if its name says that it holds a sparse network."""
         return self.path.suffix == SPARSE_SUFFIX
 
     @property
     def is_onnx(self) -> bool:
-        """Whether it is to be read as ONNX, as everything is whose name does not say something else."""
+        """True if it is to be read as ONNX, as everything is whose name does not say something else."""
         return self.path.suffix not in (*PARAMETER_SUFFIXES, SPARSE_SUFFIX)
 
     @cached_property
@@ -82,7 +82,7 @@ class NetworkFile:
 
     @cached_property
     def has_colour_plane(self) -> bool:
-        """Whether an ONNX file of ours takes the plane of the colour to move."""
+        """True if an ONNX file of ours takes the plane of the colour to move."""
         return COLOUR_PLANE.search(self._read(self.path)) is not None
 
     @cached_property
@@ -140,7 +140,7 @@ class NetworkFile:
 
 
 def precision_for(network: Path | str, precision: str) -> str:
-    """What to ask for where a precision is meant for several networks: a sparse one has integers of its own.
+    """Precision to ask for where one is meant for several networks: a sparse one has integers of its own.
 
     >>> precision_for("a.onnx", "fp32"), precision_for("b.sparse", "fp32")
     ('fp32', 'auto')
@@ -149,7 +149,7 @@ def precision_for(network: Path | str, precision: str) -> str:
 
 
 def int8_path(path: Path) -> Path:
-    """Where the int8 file of a network is: NAME.int8.onnx beside NAME.onnx."""
+    """Path of the int8 file of a network: NAME.int8.onnx beside NAME.onnx."""
     if path.name.endswith(INT8_SUFFIX):
         return path
     return path.with_name(path.stem + INT8_SUFFIX)

@@ -123,7 +123,7 @@ class OnnxTensorrt(OnnxCuda):
         }
 
     def engine_folder(self, network: NetworkFile, plan: Plan) -> Path:
-        """Where the compiled engine is kept.
+        """Folder of the compiled engine.
 
         A compiled engine is good for one network on one kind of GPU with one version of the libraries. ONNX Runtime
         does not check all of that, so each has a folder of its own.

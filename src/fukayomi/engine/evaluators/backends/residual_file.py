@@ -35,7 +35,7 @@ MOST_TERMS = 8
 LARGEST_WEIGHTS = 1 << 30
 """Bytes of the weights in the core, at Winograd's points and with padded channels. A small file may repeat tensors."""
 DAMAGE = (AttributeError, LookupError, RecursionError, TypeError, ValueError)
-"""What reading a graph raises where nodes have too few inputs, or tensors odd shapes."""
+"""Exceptions from reading a graph where nodes have too few inputs, or tensors odd shapes."""
 
 
 class OtherNetworkError(InvalidValueError):
@@ -275,7 +275,7 @@ class _Reader:
         return name
 
     def _passes_on(self, node: NodeProto) -> bool:
-        """Whether a node's output is its input."""
+        """True if a node's output is its input."""
         return node.op_type in SAME and (node.op_type != "Cast" or _attribute(node, "to", 0) in FLOATS)
 
     def _unpadded(self, name: str, kernel: Floats) -> tuple[str, Floats]:
@@ -324,7 +324,7 @@ class _Reader:
         return found.astype(np.float32)
 
     def _biased(self, name: str) -> tuple[str, Floats | None]:
-        """What a constant is added to, and the constant; None: nothing is added."""
+        """Tensor that a constant is added to, and the constant; None: nothing is added."""
         node = self._makers.get(self._source(name))
         if node is not None and node.op_type == "Add":
             for this, other in (node.input, list(reversed(node.input))):
@@ -333,11 +333,11 @@ class _Reader:
         return name, None
 
     def _flattened(self, name: str) -> str:
-        """What is flattened to [N, all]."""
+        """Tensor that is flattened to [N, all]."""
         return self._maker(name, "Reshape", "Flatten").input[0]
 
     def _activated(self, name: str) -> str:
-        """What is activated."""
+        """Tensor that is activated."""
         node = self._maker(name, "Relu", "Mul", "Swish")
         self._activations.add("relu" if node.op_type == "Relu" else "silu")
         if node.op_type != "Mul":
@@ -366,7 +366,7 @@ class _Reader:
         return Layer(node.input[0], weights, np.zeros(len(weights), np.float32) if bias is None else bias.reshape(-1))
 
     def _is_convolution(self, name: str) -> bool:
-        """Whether a tensor comes from a convolution."""
+        """True if a tensor comes from a convolution."""
         node = self._makers.get(self._source(name))
         return node is not None and node.op_type in ("Conv", "BatchNormalization")
 

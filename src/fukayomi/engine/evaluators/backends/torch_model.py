@@ -32,7 +32,7 @@ _CAPTURING = threading.Lock()
 
 
 def has_cuda() -> bool:
-    """Whether torch can use a GPU."""
+    """True if torch can use a GPU."""
     return torch.cuda.is_available()
 
 

@@ -65,7 +65,7 @@ _SUMMARY_ENDINGS = {
 }
 _BROKEN_OFF = ("chudan", "abnormal")  # shogi-server names a winner there, but nobody won
 UNDECIDED = "unknown"
-"""What a summary that we write says of both sides if nobody knows who won."""
+"""Word for both sides in a summary that we write if nobody knows who won."""
 _OUTCOMES = {("win", "lose"): Result.BLACK_WIN, ("lose", "win"): Result.WHITE_WIN, ("draw", "draw"): Result.DRAW}
 _OUTCOMES[UNDECIDED, UNDECIDED] = Result.UNKNOWN
 _FIELDS = {

@@ -334,12 +334,12 @@ class _JkfReader:
 
 
 def _word_of(special: str) -> str:
-    """What an end is called in a comment."""
+    """Name of an end in a comment."""
     return NAMES[ENDINGS[special]] if special in ENDINGS else _text(special)
 
 
 def end_of_special(word: str, turn: Color) -> End:
-    """How a game ended with this word of JKF, and `turn` to move."""
+    """End of a game with this word of JKF, and `turn` to move."""
     if word not in ENDINGS:
         return end_of_word(_text(word), turn)
     if word in ("+ILLEGAL_ACTION", "-ILLEGAL_ACTION"):

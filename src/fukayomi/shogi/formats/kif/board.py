@@ -81,7 +81,7 @@ _COMMON = (
 _NAME_OF_SFEN = {HANDICAPS[name]: name if name == "平手" else name + "ち" for name in _COMMON}
 _LAST_RANK = "lnsgkgsnl"
 _PLACES = {"金": (3, 5), "銀": (2, 6), "桂": (1, 7), "香": (0, 8)}
-"""Where White's pieces stand on the last rank: right and left."""
+"""Places of White's pieces on the last rank: right and left."""
 _PIECES_GIVEN = re.compile(r"(?:飛|角|[右左両]?[金銀桂香])+(?=落)")
 _BRACKET = re.compile(r"\(([^()]*)\)$")
 _EVEN_OR_PIECE = r"(?:平手?|[飛角香](?:落ち?)?)"
@@ -128,7 +128,7 @@ def handicap_sfen(name: str) -> str | None:
 
 
 def why_unknown(name: str) -> str:
-    """What is wrong with the name of a handicap for which `handicap_sfen` knows no position."""
+    """Problem with the name of a handicap for which `handicap_sfen` knows no position."""
     plain, inner = _plain(name)
     quoted = repr(name[:40])
     if inner and _sfen_of(plain) is not None:
@@ -195,7 +195,7 @@ def handicap_name(sfen: str) -> str | None:
 
 
 def is_handicap(sfen: str) -> bool:
-    """Whether a first position is that of a handicap game (駒落ち): White begins, lacks pieces, and Black has all."""
+    """True if a first position is that of a handicap game (駒落ち): White begins, lacks pieces, and Black has all."""
     rows, turn, *_ = sfen.split()
     even = START_SFEN.split()[0]
     own = even[even.index("/PPPPPPPPP") :]
@@ -203,12 +203,12 @@ def is_handicap(sfen: str) -> bool:
 
 
 def is_row(line: str) -> bool:
-    """Whether a line is a row of a board, with its frame or without."""
+    """True if a line is a row of a board, with its frame or without."""
     return _ROW.fullmatch(line) is not None
 
 
 def looks_like_row(line: str) -> bool:
-    """Whether a line was probably meant as a row of a board."""
+    """True if a line was probably meant as a row of a board."""
     return _LOOKS_LIKE_ROW.match(line) is not None
 
 

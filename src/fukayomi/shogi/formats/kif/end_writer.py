@@ -32,10 +32,10 @@ class Ending(NamedTuple):
     closing: str
     """After まで97手で: 先手の勝ち."""
     said: End
-    """What the word says."""
+    """Meaning of the word."""
 
     def told(self, turn: Color, names: tuple[str, str]) -> End:
-        """What the word and the closing line say together, to a reader who knows the players' names."""
+        """Meaning of the word and the closing line together, to a reader who knows the players' names."""
         if self.said.result is not Result.UNKNOWN:
             return self.said
         return self.said._replace(result=end_of_closing(self.closing, turn, names).result)

@@ -1,4 +1,4 @@
-"""How a game ended, in the words of KIF and KI2: ``投了`` as a move, ``まで97手で先手の勝ち`` below."""
+"""Ends of games in the words of KIF and KI2: ``投了`` as a move, ``まで97手で先手の勝ち`` below."""
 
 import re
 import unicodedata
@@ -20,7 +20,7 @@ NAMES = {
     Termination.INTERRUPTED: "中断", Termination.TAKEN_BACK: "待った", Termination.ERROR: "エラー",
     Termination.OTHER: "その他", Termination.NONE: "記載なし",
 }  # fmt: skip
-"""What each termination is called in such a comment."""
+"""Name of each termination in such a comment."""
 _NAMED = {name: termination for termination, name in NAMES.items()}
 _OUTCOMES = {
     "先手の勝ち": Result.BLACK_WIN, "下手の勝ち": Result.BLACK_WIN, "後手の勝ち": Result.WHITE_WIN,
@@ -128,7 +128,7 @@ _WRITTEN_INTERRUPTED = "中断"
 
 
 class End(NamedTuple):
-    """How a game ended."""
+    """End of a game."""
 
     termination: Termination
     result: Result
@@ -137,12 +137,12 @@ class End(NamedTuple):
 
 
 def may_be_word(word: str) -> bool:
-    """Whether a word may be one for the end that nobody listed; what looks like a move may not."""
+    """True if a word may be one for the end that nobody listed; what looks like a move may not."""
     return 0 < len(word) <= _LONGEST_WORD and _NO_WORD.search(word) is None
 
 
 def is_known_word(word: str) -> bool:
-    """Whether a word is one of those that stand in place of a move."""
+    """True if a word is one of those that stand in place of a move."""
     return _listed(word) in END_WORDS
 
 
@@ -153,7 +153,7 @@ def _listed(word: str) -> str:
 
 
 def end_of_word(word: str, turn: Color) -> End:
-    """How a game ended with this word in place of a move; a word that nobody listed is kept as it is.
+    """End of a game with this word in place of a move; a word that nobody listed is kept as it is.
 
     Args:
         word: The word.
@@ -170,7 +170,7 @@ def end_of_word(word: str, turn: Color) -> End:
 
 
 def end_in_place(word: str, turn: Color, names: tuple[str, str]) -> End:
-    """How a game ended with these words in place of a move: 投了, 先手の勝ち, 手数制限による引き分け.
+    """End of a game with these words in place of a move: 投了, 先手の勝ち, 手数制限による引き分け.
 
     Args:
         word: The words.
@@ -193,7 +193,7 @@ def _names_side(text: str, names: tuple[str, str]) -> bool:
 
 
 def is_statement(text: str) -> bool:
-    """Whether a text says no more than which side won or lost: 先手の勝ち, 後手反則負け."""
+    """True if a text says no more than which side won or lost: 先手の勝ち, 後手反則負け."""
     plain = text.strip().rstrip("。")
     return _WINNER.fullmatch(plain) is not None or _LOSER.fullmatch(plain) is not None
 
@@ -207,7 +207,7 @@ def _is_own(word: str, termination: Termination) -> bool:
 
 
 def end_of_closing(text: str, turn: Color, names: tuple[str, str] = ("", "")) -> End:
-    """How a game ended according to the line below its moves. Who won is unknown where two sides are named, or none.
+    """End of a game according to the line below its moves. The winner is unknown where two sides are named, or none.
 
     Args:
         text: What the line says after まで97手で.

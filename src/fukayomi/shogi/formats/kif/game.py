@@ -40,7 +40,7 @@ _QUOTED = 60  # characters
 _MOST_BRACKETS = 4  # behind a move
 _LONGEST_TIME_MS = 1000 * 60 * 60 * 1000
 _CUT_MOVE = re.compile(r"[^\s　()（）\[\]［］+*'#&]+[(（][0-9０-９]{2}[)）]")
-"""What stands behind a move that was read in part: of ２二角ヌリ(88)."""
+"""Text behind a move that was read in part: of ２二角ヌリ(88)."""
 _HEADER = re.compile(r"([^\s：:0-9０-９][^\s：:]{0,39})[\s　]*[：:](?!//)(.*)")
 _CSA_TIME = re.compile(r"[\s　]*T([-+0-9.:]{1,20})[\s　]*")
 _NUMBERED = re.compile(r"[\s　]*([0-9０-９]{1,6})[\s　]+\S")
@@ -153,7 +153,7 @@ class Game:
             self.play.comments.append(line.rstrip())
 
     def _has_next_number(self, line: str) -> bool:
-        """Whether a line begins with the number that the next move has in KIF."""
+        """True if a line begins with the number that the next move has in KIF."""
         found = _NUMBERED.match(line)
         return found is not None and int(found[1]) == self.first_number + len(self._moves)
 
@@ -324,7 +324,7 @@ def _play(play: Play, move: Move, time_ms: int | None) -> None:
 
 
 def _is_cut(found: re.Match[str]) -> bool:
-    """Whether a line of KIF has a move of which only the beginning was understood."""
+    """True if a line of KIF has a move of which only the beginning was understood."""
     begin = found.start("rest")
     return (
         found["from_file"] is None

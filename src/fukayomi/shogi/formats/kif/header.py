@@ -105,7 +105,7 @@ class Head:
             self.comments.append(line.strip())
 
     def is_name(self, line: str) -> bool:
-        """Whether a line that may be a move (``先手：7g7f``) is the name of a player, who has none yet."""
+        """True if a line that may be a move (``先手：7g7f``) is the name of a player, who has none yet."""
         found = _KEY.fullmatch(line)
         return (
             found is not None
@@ -194,7 +194,7 @@ def set_header(record: Record, key: str, value: str) -> None:
 
 
 def is_position_line(line: str) -> bool:
-    """Whether a line tells something about the first position: 手合割, pieces in hand, a row of a board, 後手番."""
+    """True if a line tells something about the first position: 手合割, pieces in hand, a row of a board, 後手番."""
     return line.lstrip().startswith("手合割") or any(
         (_HAND.fullmatch(line), _TURN.fullmatch(line), is_row(line), looks_like_row(line))
     )
@@ -266,7 +266,7 @@ def _time_limit(text: str) -> str:
 
 
 def _is_header(key: str) -> bool:
-    """Whether a line with this key is read again as a header."""
+    """True if a line with this key is read again as a header."""
     line = f"{key}：x"
     head = Head("")
     try:
@@ -300,5 +300,5 @@ def read_head(
 
 
 def begins_moves(line: str) -> bool:
-    """Whether the moves begin with this line of a KIF or KI2 record."""
+    """True if the moves begin with this line of a KIF or KI2 record."""
     return (_MOVES_BEGIN.match(line) is not None and _FRAME.fullmatch(line) is None) or is_moves(line)

@@ -52,7 +52,7 @@ def how_of(found: re.Match[str]) -> str | None:
 
 
 def is_drop(found: re.Match[str]) -> bool:
-    """Whether a move says that it is a drop."""
+    """True if a move says that it is a drop."""
     return found["how"] == "打" or (found["from_file"] is not None and int(found["from_file"]) == 0)
 
 

@@ -40,5 +40,5 @@ def _read(text: str, name: str, *, is_ki2: bool) -> Record:
 
 
 def _ends_head(line: str) -> bool:
-    """Whether the game begins with this line; a variation may be all there is, for KI2 has no line above the moves."""
+    """True if the game begins with this line; a variation may be all there is, for KI2 has no line above the moves."""
     return begins_moves(line) or BRANCH.match(line) is not None

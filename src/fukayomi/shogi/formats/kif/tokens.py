@@ -1,4 +1,4 @@
-"""What stands on a line of moves, however it is written.
+"""Tokens on a line of moves, however it is written.
 
 ▲７六歩 △３四歩, 1.▲７六歩 2.△３四歩, １手目：７六歩, 先手７六歩 後手３四歩, +7776FU -3334FU, 7g7f 3c3d, △投了
 """
@@ -69,18 +69,18 @@ class Token(NamedTuple):
     word: str = ""
     """The word for the end."""
     bracket: str = ""
-    """What stands in brackets behind it: a time. Of a comment, the comment."""
+    """Text in brackets behind it: a time. Of a comment, the comment."""
     remarks: tuple[str, ...] = ()
-    """What stands in further brackets behind it."""
+    """Text in further brackets behind it."""
 
     @property
     def is_junk(self) -> bool:
-        """Whether it is neither a move nor a word for the end."""
+        """True if it is neither a move nor a word for the end."""
         return self.found is None and not self.word and not self.is_comment
 
     @property
     def is_comment(self) -> bool:
-        """Whether it is a comment behind moves."""
+        """True if it is a comment behind moves."""
         return not self.text
 
 
@@ -110,7 +110,7 @@ def read_tokens(line: str) -> list[Token]:
 
 
 def _next_number(line: str, found: re.Match[str], number: int) -> int:
-    """Where the bracket behind a move begins, if it is the number of the next: (1)▲７六歩 (2)△３四歩; 0 if not."""
+    """Start of the bracket behind a move, if it is the number of the next: (1)▲７六歩 (2)△３四歩; 0 if not."""
     begin, end = found.start("bracket") - 1, found.end()
     if begin < 0 or found["brackets"] or end == len(line):
         return 0
@@ -121,7 +121,7 @@ def _next_number(line: str, found: re.Match[str], number: int) -> int:
 
 
 def _statement(line: str) -> Token | None:
-    """What stands in place of a move, or alone, and tells the result: 先手の勝ち, まで2手で後手の勝ち."""
+    """Token in place of a move, or alone, that tells the result: 先手の勝ち, まで2手で後手の勝ち."""
     begin = _NUMBERED.match(line)
     assert begin is not None  # the number may be missing
     rest = line[begin.end() :]
@@ -144,7 +144,7 @@ def _tidy(line: str) -> str:
 
 
 def is_moves(line: str) -> bool:
-    """Whether a line is of moves, understood or not: it begins with one, and not as prose does (７六歩からの研究)."""
+    """True if a line is of moves, understood or not: it begins with one, and not as prose does (７六歩からの研究)."""
     if _BEGINNING.match(line) is None:
         return False
     line = _tidy(line)
@@ -156,18 +156,18 @@ def is_moves(line: str) -> bool:
 
 
 def is_western(line: str) -> bool:
-    """Whether the first move of a line is in the notation of CSA or USI."""
+    """True if the first move of a line is in the notation of CSA or USI."""
     found = _TOKEN.match(_tidy(line))
     return found is not None and found["piece"] is None
 
 
 def is_like_move(line: str) -> bool:
-    """Whether a line has something that looks like a move."""
+    """True if a line has something that looks like a move."""
     return _LIKE_MOVE.search(line) is not None
 
 
 def has_second_move(rest: str) -> bool:
-    """Whether another move follows on the line of a move of KIF."""
+    """True if another move follows on the line of a move of KIF."""
     plain = re.sub(r"^[(（\[［][^()（）\[\]［］]*[)）\]］][\s　]*", "", _tidy(rest))
     return plain[:1] not in ("", "(", "+") and _TOKEN.match(plain) is not None
 

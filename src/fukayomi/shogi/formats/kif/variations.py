@@ -32,12 +32,12 @@ class Branch(NamedTuple):
 
 
 class Stop(NamedTuple):
-    """Why a variation ends with a line."""
+    """Reason why a variation ends with a line."""
 
     said: str
     """The end of the game that the line tells, or what is wrong with it."""
     is_end: bool
-    """Whether it is the end of a game."""
+    """True if it is the end of a game."""
 
 
 class Play:
