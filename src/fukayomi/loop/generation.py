@@ -31,20 +31,6 @@ BATCH = 16
 """Positions per batch on a CPU."""
 
 
-class Generated(Protocol):
-    """Result of generating games."""
-
-    @property
-    def finished(self) -> bool:
-        """True if all games were played."""
-        ...
-
-    @property
-    def stopped_by(self) -> int | None:
-        """Number of the signal that stopped it; None: there was none."""
-        ...
-
-
 class Generator(Protocol):
     """Generates games, here or elsewhere."""
 
@@ -61,7 +47,7 @@ class Generator(Protocol):
         league: LeagueSettings | None,
         openings: Openings | None,
         listener: Listener,
-    ) -> Generated:
+    ) -> None:
         """Write the chunks of games `first_game` to `first_game + games - 1`.
 
         It can be repeated after a kill and then writes the same bytes.
@@ -78,10 +64,22 @@ class Generator(Protocol):
             openings: Where games begin; None: at the start position.
             listener: Follows the games.
 
-        Returns:
-            Whether the games are complete; they are not if the user stopped it.
+        Raises:
+            Stopped: The user stopped it; the games are not complete.
         """
         ...
+
+
+def local_generator(machine: GeneratorSettings, *given: Any, **named: Any) -> None:
+    """A `Generator` that plays in this process.
+
+    Raises:
+        LoopError: The league cannot be played.
+        Stopped: The user stopped it.
+    """
+    result = play_here(machine, *given, **named)
+    if not result.finished:
+        raise Stopped(result.stopped_by)
 
 
 def play_here(
@@ -274,12 +272,10 @@ def play_generation(run: Run, play: Generator) -> Played:
     folder.games.mkdir(parents=True, exist_ok=True)
     first = (generation - 1) * settings.games
     known = _known_chunks(run)
-    generated = play(
+    play(
         settings.selfplay, folder.verified(network), folder.games, name=WORKER, seed=settings.seed, first_game=first,
         games=settings.games, league=league, openings=run.openings, listener=run.listener,
     )  # fmt: skip
-    if not generated.finished:
-        raise Stopped(generated.stopped_by)
     chunks = {folder.chunk_name(path): path for path in find_deliveries(folder.games)}
     new = {name: path for name, path in chunks.items() if name not in known}
     mine = {name: info for name, path in new.items() if (info := _read_info(path)) is not None}

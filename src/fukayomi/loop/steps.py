@@ -17,8 +17,8 @@ from fukayomi.loop.generation import (
     accepted_games,
     accepted_results,
     check_generation,
+    local_generator,
     play_generation,
-    play_here,
 )
 from fukayomi.loop.ingest import Manifest, ingest
 from fukayomi.loop.journal import Entry, Ingested, Started, Step, Trained
@@ -130,7 +130,7 @@ def _check_manifest(run: Run) -> None:
 def _open_generator(run: Run) -> Yields[Generator]:
     """Generator that the settings name: the pool of this process, or a fleet."""
     if run.settings.fleet is None:
-        yield partial(play_here, run.settings.generator)
+        yield partial(local_generator, run.settings.generator)
         return
     from fukayomi.loop.fleet.ray_fleet import RayFleet  # needs ray
 

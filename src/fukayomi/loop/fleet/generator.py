@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from fukayomi.interruption import Stopped, StopRequest
@@ -23,16 +22,6 @@ PATIENCE_S = 3600.0
 """Seconds for which it may fail later."""
 PAUSE_S = 0.2
 """Longest delay before a stop is noticed."""
-
-
-@dataclass(frozen=True)
-class FleetResult:
-    """Result of a generation."""
-
-    finished: bool
-    """True if there are enough games."""
-    stopped_by: int | None = None
-    """Number of the signal that stopped it; None: there was none."""
 
 
 class FleetGenerator:
@@ -64,11 +53,12 @@ class FleetGenerator:
     def __call__(
         self, settings: SelfplaySettings, network: Path, out: Path, *, name: str, seed: int, first_game: int,
         games: int, league: LeagueSettings | None, openings: Openings | None, listener: Listener,
-    ) -> FleetResult:  # fmt: skip
+    ) -> None:  # fmt: skip
         """See `Generator`. Name and numbers of the games are the workers' affair.
 
         Raises:
             LoopError: The store is that of another run.
+            Stopped: The user stopped it.
             StoreError: The store is out of reach.
             ClusterError: The workers fail again and again.
         """
@@ -91,9 +81,9 @@ class FleetGenerator:
                 workers = counted(self._workers(listener), "worker")
                 listener.progress(f"self-play by {workers}", min(collector.games, games), games)
                 if collector.games >= games:
-                    return FleetResult(finished=True)
+                    return
                 self._wait(self._poll_s, stop)
-        return FleetResult(finished=False, stopped_by=stop.signal)
+        raise Stopped(stop.signal)
 
     def _wait(self, seconds: float, stop: StopRequest) -> None:
         end_s = time.monotonic() + seconds
