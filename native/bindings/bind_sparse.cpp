@@ -9,7 +9,6 @@
 #include <nanobind/stl/vector.h>
 
 #include <array>
-#include <cmath>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -162,20 +161,6 @@ void sum_weights_gradients(const Array<const std::uint16_t>& rows, const Array<c
     require(gradients.size() == bags.count, "gradients have a wrong shape");
     const Unlocked unlocked;
     sum_weights_backward(bags, gradients.data(), weight_gradients.size(), weight_gradients.data());
-}
-
-void lazy_adam_step(const Array<float>& weights, const Array<float>& means, const Array<float>& squares,
-                    const Array<const float>& gradients, float rate, std::pair<float, float> betas, std::uint64_t step, float epsilon,
-                    std::size_t threads) {
-    require(means.size() == weights.size() && squares.size() == weights.size() && gradients.size() == weights.size(),
-            "weights, means, squares and gradients differ in size");
-    require(step > 0, "step must be 1 or more");
-    const std::size_t columns = weights.ndim() < 2 ? 1 : weights.shape(weights.ndim() - 1);
-    const auto correction = [&](float beta) { return static_cast<float>(1.0 - std::pow(beta, static_cast<double>(step))); };
-    const AdamStep adam{rate, betas.first, betas.second, correction(betas.first), correction(betas.second), epsilon};
-    const Unlocked unlocked;
-    lazy_adam(adam, columns == 0 ? 0 : weights.size() / columns, columns, weights.data(), means.data(), squares.data(), gradients.data(),
-              threads);
 }
 
 Column<float> recycled_floats(std::size_t count) {
@@ -357,22 +342,6 @@ void bind_sparse(nb::module_& m) {
           "Write the gradients of the weights of `sum_weights` from those of the sums.");
     m.def("recycled_floats", &recycled_floats, "count"_a,
           "Uninitialised float32 [count], in memory that such an array had before, if there is some: no page of it is new.");
-    m.def("lazy_adam", &lazy_adam_step, array("weights"), array("means"), array("squares"), array("gradients"), "rate"_a, "betas"_a,
-          "step"_a, "epsilon"_a, "threads"_a,
-          "Make a step of Adam (Kingma and Ba 2015) with those rows that have a gradient.\n\n"
-          "A row is what the last axis counts, of one axis a single number. Rows whose gradients are all zero keep weights, means and\n"
-          "squares: what is rare moves once for each time that it occurs, not for many steps after it.\n\n"
-          "Args:\n"
-          "    weights: float32 of any shape, in and out, as are means and squares, all of one size.\n"
-          "    means: Running means of the gradients.\n"
-          "    squares: Running means of their squares.\n"
-          "    gradients: float32.\n"
-          "    rate: Learning rate.\n"
-          "    betas: Shares that the means and the squares keep.\n"
-          "    step: Number of the step, from 1, for the correction of their beginning at zero.\n"
-          "    epsilon: Added to the roots of the squares.\n"
-          "    threads: CPU threads; the result does not depend on them.\n\n"
-          "Raises:\n    ValueError: The sizes differ, or the step is 0.");
     m.def("move_logits", &move_logits_forward, array("labels"), array("groups"), array("offsets"), array("label_table"),
           array("label_bias"), array("group_table"), array("group_bias"), array("hidden"), array("logits"), "threads"_a,
           "Write the logits of moves.\n\n"

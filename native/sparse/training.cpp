@@ -121,15 +121,6 @@ void sum_weights_backward(const Bags& bags, const float* gradients, std::size_t 
         for (std::int64_t i = bags.offsets[n]; i < bags.offsets[n + 1]; ++i) weight_gradients[bags.rows[i]] += gradients[n];
 }
 
-void lazy_adam(const AdamStep& step, std::size_t rows, std::size_t columns, float* weights, float* means, float* squares,
-               const float* gradients, std::size_t threads) {
-    const std::size_t parts = std::max<std::size_t>(1, std::min(threads, rows));
-    share_out(parts, threads, [&](std::size_t part) {
-        const std::size_t first = rows * part / parts, last = rows * (part + 1) / parts, at = first * columns;
-        kernels().lazy_adam(step, last - first, columns, weights + at, means + at, squares + at, gradients + at);
-    });
-}
-
 void move_logits(const MoveBags& moves, const MoveTables& tables, const float* hidden, float* logits, std::size_t threads) {
     const std::size_t parts = std::max<std::size_t>(1, std::min(threads, moves.count));
     share_out(parts, threads, [&](std::size_t part) {

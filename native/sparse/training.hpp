@@ -90,16 +90,4 @@ void move_logits(const MoveBags& moves, const MoveTables& tables, const float* h
 void move_logits_backward(const MoveBags& moves, const MoveTables& tables, const float* hidden, const float* gradients,
                           const MoveGradients& table_gradients, float* hidden_gradients, std::size_t threads);
 
-// A step of Adam (Kingma and Ba 2015).
-struct AdamStep {
-    float rate = 0.0F;
-    float beta1 = 0.9F, beta2 = 0.99F;
-    float correction1 = 1.0F, correction2 = 1.0F;  // 1 - beta1^t, 1 - beta2^t
-    float epsilon = 1e-8F;
-};
-// A step with the gradients of `rows` rows of `columns` numbers, which leaves rows alone that have none: what is rare keeps its memory of
-// squares, and moves once for each time that it occurs. The result does not depend on the number of threads.
-void lazy_adam(const AdamStep& step, std::size_t rows, std::size_t columns, float* weights, float* means, float* squares,
-               const float* gradients, std::size_t threads);
-
 }  // namespace fukayomi

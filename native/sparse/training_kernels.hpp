@@ -27,9 +27,6 @@ struct TrainingKernels {
                         const float* hidden, std::size_t stride, float* logits);
     void (*move_logits_backward)(const MoveBags& moves, const float* labels, const float* groups, const float* hidden, std::size_t stride,
                                  const float* gradients, float* label_gradients, float* group_gradients, float* hidden_gradients);
-    // A step with rows that have a gradient other than zero.
-    void (*lazy_adam)(const AdamStep& step, std::size_t rows, std::size_t columns, float* weights, float* means, float* squares,
-                      const float* gradients);
 };
 
 const TrainingKernels& portable_training_kernels();

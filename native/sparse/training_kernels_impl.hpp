@@ -5,13 +5,6 @@
 #include "network/lanes.hpp"
 #include "sparse/training_kernels.hpp"
 
-#ifdef _MSC_VER
-#include <math.h>
-#define FUKAYOMI_SQRT sqrtf
-#else
-#define FUKAYOMI_SQRT __builtin_sqrtf
-#endif
-
 namespace fukayomi {
 namespace {
 
@@ -189,24 +182,9 @@ void move_logits_backward_of_block(const MoveBags& moves, const float* labels, c
     }
 }
 
-void lazy_adam_of_rows(const AdamStep& step, std::size_t rows, std::size_t columns, float* weights, float* means, float* squares,
-                       const float* gradients) {
-    const float rate = step.rate / step.correction1, scale = 1.0F / step.correction2;
-    for (std::size_t end = rows * columns, at = 0; at < end; at += columns) {
-        bool occurs = false;
-        for (std::size_t i = at; i < at + columns; ++i) occurs |= gradients[i] != 0.0F;
-        if (!occurs) continue;
-        for (std::size_t i = at; i < at + columns; ++i) {
-            means[i] += (1.0F - step.beta1) * (gradients[i] - means[i]);
-            squares[i] += (1.0F - step.beta2) * (gradients[i] * gradients[i] - squares[i]);
-            weights[i] -= rate * means[i] / (FUKAYOMI_SQRT(squares[i] * scale) + step.epsilon);
-        }
-    }
-}
-
 constexpr TrainingKernels KERNELS = {
-    merge_rows_of_block,           sum_rows_of_block, multiply_blocks, unclip_block, gather_rows_of_block, move_logits_of_block,
-    move_logits_backward_of_block, lazy_adam_of_rows};
+    merge_rows_of_block,          sum_rows_of_block, multiply_blocks, unclip_block, gather_rows_of_block, move_logits_of_block,
+    move_logits_backward_of_block};
 
 }  // namespace
 }  // namespace fukayomi

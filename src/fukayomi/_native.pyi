@@ -2927,28 +2927,6 @@ def recycled_floats(count: int) -> Annotated[NDArray[numpy.float32], dict(shape=
     Uninitialised float32 [count], in memory that such an array had before, if there is some: no page of it is new.
     """
 
-def lazy_adam(weights: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')], means: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')], squares: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')], gradients: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], rate: float, betas: tuple[float, float], step: int, epsilon: float, threads: int) -> None:
-    """
-    Make a step of Adam (Kingma and Ba 2015) with those rows that have a gradient.
-
-    A row is what the last axis counts, of one axis a single number. Rows whose gradients are all zero keep weights, means and
-    squares: what is rare moves once for each time that it occurs, not for many steps after it.
-
-    Args:
-        weights: float32 of any shape, in and out, as are means and squares, all of one size.
-        means: Running means of the gradients.
-        squares: Running means of their squares.
-        gradients: float32.
-        rate: Learning rate.
-        betas: Shares that the means and the squares keep.
-        step: Number of the step, from 1, for the correction of their beginning at zero.
-        epsilon: Added to the roots of the squares.
-        threads: CPU threads; the result does not depend on them.
-
-    Raises:
-        ValueError: The sizes differ, or the step is 0.
-    """
-
 def move_logits(labels: Annotated[NDArray[numpy.uint16], dict(order='C', device='cpu', writable=False)], groups: Annotated[NDArray[numpy.uint16], dict(order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu', writable=False)], label_table: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], label_bias: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], group_table: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], group_bias: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], hidden: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], logits: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')], threads: int) -> None:
     """
     Write the logits of moves.

@@ -5,16 +5,18 @@ from typing import Any
 import torch
 from torch import nn
 
-from fukayomi.learning.optimization.lazy_adam import LazyAdam
 from fukayomi.learning.optimization.muon import Muon
 from fukayomi.learning.settings import TrainingSettings
 from fukayomi.nn.network import PolicyValueNetwork
 from fukayomi.nn.parameters import AnyNetwork
 from fukayomi.nn.sparse import SparseNetwork
 
+SPARSE_BETAS = (0.9, 0.99)
+"""AdamW's for sparse networks: most rows are rare, and their squares must not be remembered for thousands of steps."""
+
 
 def make_optimizer(network: AnyNetwork, settings: TrainingSettings) -> torch.optim.Optimizer:
-    """SGD with Nesterov momentum, AdamW, for sparse networks a lazy one, or Muon for the blocks beside AdamW.
+    """SGD with Nesterov momentum, AdamW, or Muon for the kernels and matrices of the blocks beside AdamW.
 
     Weight decay is for matrices and convolutions only.
     """
@@ -34,7 +36,7 @@ def make_optimizer(network: AnyNetwork, settings: TrainingSettings) -> torch.opt
         groups.append({"params": kernels, "weight_decay": settings.weight_decay, "muon": True})
         return Muon(groups, settings.lr)
     if settings.optimizer == "adamw" and isinstance(network, SparseNetwork):
-        return LazyAdam(groups, settings.lr)
+        return torch.optim.AdamW(groups, lr=settings.lr, betas=SPARSE_BETAS, fused=True)
     if settings.optimizer == "adamw":
         return torch.optim.AdamW(groups, lr=settings.lr)
     return torch.optim.SGD(groups, lr=settings.lr, momentum=0.9, nesterov=True)
