@@ -146,7 +146,7 @@ def test_searched_positions_come_again_from_the_seed_and_after_more_are_asked_fo
 
 def test_what_has_few_visits_or_another_teacher_is_not_searched(tmp_path: Path) -> None:
     for visits in (1, 201):
-        with pytest.raises(LeafError, match=f"searched must be from 2 to the nodes of a search, 200, not {visits}"):
+        with pytest.raises(LeafError, match=f"searched must be from 2 to the nodes of a search, 16, not {visits}"):
             LeafSettings(searched=visits)
     out = tmp_path / "out"
     with Network("<hash>") as network, pytest.raises(LeafError, match="give either searched or a teacher"):
