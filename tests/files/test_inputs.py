@@ -53,6 +53,8 @@ def test_what_is_wrong_with_a_path_in_words(tmp_path: Path) -> None:
     assert problem_of(tmp_path / "pipe") == "this is a named pipe; give a regular file"
     assert problem_of(tmp_path / "a" / "b") == "Not a directory"
     assert problem_of("a\0b") == "no file can have this name (embedded null byte)"
+    with pytest.raises(InputFileError, match="no file can have this name"):
+        read_input("a\0b", 10)
 
 
 def test_a_large_file_is_not_read(tmp_path: Path) -> None:

@@ -21,6 +21,8 @@ def test_a_byte_order_mark_and_either_kind_of_line_end_are_read(start: bytes, en
         ("games = 8\n".encode("utf-16"), r"not UTF-8, the encoding of TOML \(at line 1\)"),
         ('a = 1\nname = "深読み"\n'.encode("cp932"), r"not UTF-8, the encoding of TOML \(at line 2\)"),
         (b"games = \n", "Invalid value"),
+        (b"games = " + b"1" * 5000, r"run\.toml: Exceeds the limit"),
+        (b"games = " + b"[" * 5000, r"run\.toml: tables or lists are nested too deeply"),
     ],
 )
 def test_what_is_not_toml_is_refused_with_its_line(data: bytes, message: str, tmp_path: Path):

@@ -80,10 +80,14 @@ def require_file(path: Path | str) -> None:
     """Do nothing if the path is a regular file, or a link to one; for what opens files by itself, such as NumPy.
 
     Raises:
-        InputFileError: The path is a named pipe, a socket or a device.
+        InputFileError: The path is a named pipe, a socket or a device, or no file can have this name.
         OSError: The file does not exist; IsADirectoryError for a folder.
     """
-    _require_regular(path, Path(path).stat().st_mode)
+    try:
+        mode = Path(path).stat().st_mode
+    except ValueError as error:  # a NUL in the name
+        raise InputFileError(path, f"no file can have this name ({error})") from error
+    _require_regular(path, mode)
 
 
 def problem_of(path: Path | str) -> str | None:
@@ -96,8 +100,6 @@ def problem_of(path: Path | str) -> str | None:
         return "this is a folder; give a file"
     except OSError as error:
         return error.strerror or str(error)
-    except ValueError as error:  # a NUL in the name
-        return f"no file can have this name ({error})"
     return None
 
 

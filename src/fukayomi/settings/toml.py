@@ -31,7 +31,9 @@ def read_toml(path: Path | str, error: type[ValueError] = SettingsError) -> dict
     except UnicodeDecodeError as wrong:
         line = data.count(b"\n", 0, wrong.start) + 1
         raise error(f"{path}: not UTF-8, the encoding of TOML (at line {line}): save it as UTF-8") from wrong
-    except tomllib.TOMLDecodeError as wrong:
+    except RecursionError as wrong:
+        raise error(f"{path}: tables or lists are nested too deeply") from wrong
+    except ValueError as wrong:  # not TOML, or a number of thousands of digits
         raise error(f"{path}: {wrong}") from wrong
 
 

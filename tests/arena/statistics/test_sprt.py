@@ -148,6 +148,8 @@ def test_what_is_no_test_is_refused(settings: dict[str, float], said: str) -> No
 
 
 def test_odd_counts_are_refused() -> None:
+    with pytest.raises(CountsError, match="a count is at most"):
+        SprtSettings().evaluate([10**13, 2, 3])
     with pytest.raises(CountsError, match=r"not \[1, 2\]"):
         SprtSettings().evaluate([1, 2])
 

@@ -169,3 +169,16 @@ def test_a_killed_conversion_leaves_no_file_under_the_name(tmp_path: Path, stop:
     assert not out.exists()
     if stop is signal.SIGINT:
         assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "problem"),
+    [
+        ("--min-rating", "nan", "Input should be a finite number, not nan"),
+        ("--opponent", "300", "Input should be less than or equal to 255, not 300"),
+        ("--results", "lost", "'lost' is not one of black, white, draw"),
+    ],
+)
+def test_a_wrong_condition_is_named_as_typed_before_a_file_is_read(option: str, value: str, problem: str) -> None:
+    code, _, said = run("filter", "nowhere.hcpe3", "-o", "strong.hcpe3", option, value)
+    assert (code, said) == (2, f"error: {option}: {problem}\n")

@@ -38,6 +38,10 @@ LARGEST_SCORE = 0.999
 """Elo is infinite at a score of 1; scores are limited to this value and its complement."""
 
 
+MOST_GAMES = 10**12
+"""Largest count: beyond it likelihoods lose all digits."""
+
+
 class CountsError(InvalidValueError):
     """Result counts that are not three or five numbers of 0 or more."""
 
@@ -262,13 +266,15 @@ def check_counts(counts: Sequence[int]) -> tuple[int, ...]:
     """The counts as a tuple.
 
     Raises:
-        CountsError: They are not three or five numbers of 0 or more.
+        CountsError: They are not three or five numbers from 0 to MOST_GAMES.
     """
     if len(counts) not in (3, 5) or min(counts) < 0:
         listed = ", ".join(map(str, counts))
         raise CountsError(
             f"expected three counts (losses, draws, wins) or five (pairs), 0 or more each, not [{listed}]"
         )
+    if max(counts) > MOST_GAMES:
+        raise CountsError(f"a count is at most {MOST_GAMES:,}, not {max(counts):,}")
     return tuple(counts)
 
 

@@ -100,6 +100,7 @@ def _play(
 
     given: dict[str, Any] = {"seed": choices.SEED, "playouts": PoolSettings().playouts}
     given |= given_options(games, "opening_plies", "openings", "sprt") | given_options(pool)
+    PoolSettings(**{name: value for name, value in given.items() if name in PoolSettings.model_fields})  # checked early
     try:
         with ExitStack() as stack, watching() as listener:
             return play_networks(

@@ -3,7 +3,7 @@
 import re
 import signal
 import sys
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import NoReturn
@@ -97,12 +97,19 @@ def _as_typed(error: FukayomiError) -> tuple[str, int]:
         from pydantic import ValidationError
 
         for each in error.__cause__.errors() if isinstance(error.__cause__, ValidationError) else ():
-            *table, name = map(str, each["loc"] or ("",))
-            option, value = SETTINGS_GIVEN.get({}).get(name, ("", None))
-            if option and value == each["input"]:
-                place = re.escape(".".join([*table, name]))
-                text, code = re.sub(rf"^{place}: ", f"{option}: ", text, flags=re.MULTILINE), USAGE
+            names = [word for word in each["loc"] if isinstance(word, str)]
+            option, value = SETTINGS_GIVEN.get({}).get(names[-1] if names else "", ("", None))
+            if option and _is_from(each["input"], value):
+                place = re.escape(".".join(map(str, each["loc"])))
+                text, changed = re.subn(rf"^{place}: ", f"{option}: ", text, flags=re.MULTILINE)
+                code = USAGE if changed else code
     return text, code
+
+
+def _is_from(wrong: object, given: object) -> bool:
+    """True if a wrong value is that of an option, or one of a list of them."""
+    parts = given.split(",") if isinstance(given, str) else given if isinstance(given, Sequence) else ()
+    return given is not None and any(repr(wrong) == repr(each) for each in (given, *parts))  # nan is not nan
 
 
 def _problem(error: ValueError) -> str:

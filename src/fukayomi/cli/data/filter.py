@@ -43,11 +43,11 @@ def filter_files(inputs: InputFiles, out: Out, options: FilterOptions) -> None:
     """
     from fukayomi.data.verbs import filter
 
-    given = given_options(options, "source", "as_json")
+    conditions = FilterConditions(**given_options(options, "source", "as_json"))
     run_verb(
         inputs,
         options.source,
-        lambda found, listener: filter(found, out, FilterConditions(**given), listener=listener),
+        lambda found, listener: filter(found, out, conditions, listener=listener),
         as_json=options.as_json,
     )
 

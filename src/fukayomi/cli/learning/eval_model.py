@@ -90,7 +90,7 @@ def eval_model(
     from fukayomi.learning.data.dataset import Dataset
     from fukayomi.learning.evaluation_table import evaluate_networks
 
-    target = TargetSettings(**given_options(targets))
+    target, val_lambda = TargetSettings(**given_options(targets)), TrainingSettings(**given_options(losses)).val_lambda
     scale = None if isinstance(target.eval_scale, str) else target.eval_scale
     with StageBars() as listener:
         data = {
@@ -102,7 +102,7 @@ def eval_model(
         table = evaluate_networks(
             networks,
             data,
-            val_lambda=TrainingSettings(**given_options(losses)).val_lambda,
+            val_lambda=val_lambda,
             device=None if options.device == "auto" else options.device,
             resamples=options.resamples,
             confidence=options.confidence / 100,

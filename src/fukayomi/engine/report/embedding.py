@@ -21,7 +21,7 @@ ELEMENT = re.compile(rb'<script type="application/zlib" id="analysis">([A-Za-z0-
 
 def embedded(analysis: GameAnalysis) -> str:
     """The document as the text of the element."""
-    return base64.b64encode(zlib.compress(document_text(analysis).encode(), 9)).decode()
+    return base64.b64encode(zlib.compress(document_text(analysis).encode(errors="backslashreplace"), 9)).decode()
 
 
 def extract_document(page: bytes, largest: int = LARGEST) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from fukayomi.learning.position_weights import read_weights
 from fukayomi.listener import Listener
 from fukayomi.nn.config import SHORT_TERM_PLIES
 from fukayomi.shogi import Move
+from fukayomi.tabular import printable
 
 _RESULT_AT = 36  # in an hcpe record
 _INDEXED_BYTES = 4 << 20
@@ -194,7 +195,7 @@ class Games(Source):
         found: list[NDArray[np.float32] | None] = []
         for path, files, start, end in zip(paths, weights, starts, starts[1:], strict=False):
             done, more, before, left_out = start, True, len(self.index), self.index.repetitions
-            self.index.add_file(np.memmap(path, np.uint8, mode="r"), str(path))
+            self.index.add_file(np.memmap(path, np.uint8, mode="r"), printable(str(path)))
             try:
                 while more:
                     more = self.index.read_on(_INDEXED_BYTES)
