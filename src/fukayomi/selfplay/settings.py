@@ -250,7 +250,7 @@ class LeafSettings(Settings):
 
     nodes: Annotated[int, Field(ge=1, le=1_000_000)] = 16
     """Nodes of the search of each move. Leaves of short searches differ more, and teach more."""
-    plies: Annotated[int, Field(ge=1, le=512)] = 64
+    plies: Annotated[int, Field(ge=1, le=512)] = 32
     """Moves of a game at most; it ends earlier where it is over, or decided."""
     temperature: Annotated[float, Field(ge=0, le=1000)] = 1.0
     """A move is drawn in proportion to visits^(1 / temperature); at least 0.1 counts."""
