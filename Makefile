@@ -69,11 +69,11 @@ test: $(VENV)/.extras $(VENV)/.installed  ## every test but the soak ones (PYTES
 lint: $(VENV)/.lint  ## rules of ruff, formatting of Python and C++
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check -q
-	$(BIN)/clang-format --dry-run --Werror $(CPP)
+	@$(BIN)/clang-format --dry-run --Werror $(CPP)
 
 format: $(VENV)/.lint  ## format Python and C++
 	$(BIN)/ruff format -q
-	$(BIN)/clang-format -i $(CPP)
+	@$(BIN)/clang-format -i $(CPP)
 
 types: $(VENV)/.extras $(VENV)/.installed  ## basedpyright
 	$(BIN)/basedpyright --pythonpath $(BIN)/python
