@@ -6,7 +6,7 @@ import sys
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import NoReturn
+from typing import NoReturn, cast
 
 import typer
 
@@ -108,7 +108,9 @@ def _as_typed(error: FukayomiError) -> tuple[str, int]:
 
 def _is_from(wrong: object, given: object) -> bool:
     """True if a wrong value is that of an option, or one of a list of them."""
-    parts = given.split(",") if isinstance(given, str) else given if isinstance(given, Sequence) else ()
+    parts: Sequence[object] = given.split(",") if isinstance(given, str) else ()
+    if isinstance(given, list | tuple):
+        parts = cast("Sequence[object]", given)
     return given is not None and any(repr(wrong) == repr(each) for each in (given, *parts))  # nan is not nan
 
 
