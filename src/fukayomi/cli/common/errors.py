@@ -108,10 +108,12 @@ def _as_typed(error: FukayomiError) -> tuple[str, int]:
 
 def _is_from(wrong: object, given: object) -> bool:
     """True if a wrong value is that of an option, or one of a list of them."""
-    parts: Sequence[object] = given.split(",") if isinstance(given, str) else ()
-    if isinstance(given, list | tuple):
-        parts = cast("Sequence[object]", given)
-    return given is not None and any(repr(wrong) == repr(each) for each in (given, *parts))  # nan is not nan
+    values = [given]
+    if isinstance(given, str):
+        values += given.split(",")
+    elif isinstance(given, list | tuple):
+        values += cast("Sequence[object]", given)
+    return given is not None and any(repr(wrong) == repr(value) for value in values)  # nan is not nan
 
 
 def _problem(error: ValueError) -> str:
