@@ -1,6 +1,5 @@
 """Files of the command line: records, analyses, and folders of runs and matches. The page knows them by number."""
 
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -11,37 +10,11 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from fukayomi.web.answers import Refused, json_answer
-from fukayomi.web.records import MOST_GAMES, clean, games_of
-from fukayomi.web.search.analyses import answer_of, read_page
-from fukayomi.web.state import State
+from fukayomi.web.records import MOST_GAMES, answer_of, clean, games_of, read_page
+from fukayomi.web.state import File, State
 
-PAGES = (".html", ".htm")
-"""Suffixes of pages, which may have an analysis in them."""
 MOST_SCANNED = 100 * MOST_GAMES
 """Games that are counted of a folder or an archive."""
-
-
-@dataclass(frozen=True, slots=True)
-class File:
-    """Something that the command line names."""
-
-    number: int
-    path: Path
-    kind: str
-    """record (also a folder or an archive of them), analysis, runs, or matches."""
-
-    def described(self) -> dict[str, Any]:
-        """Description for the page: id, name, kind."""
-        return {"id": self.number, "name": clean(self.path.absolute().name) or "/", "kind": self.kind}
-
-
-def find_files(paths: tuple[Path, ...]) -> list[File]:
-    """The files, with their kinds.
-
-    Raises:
-        FileNotFoundError: One is missing.
-    """
-    return [File(number, path, _kind(path)) for number, path in enumerate(paths, 1)]
 
 
 def file_of(state: State, number: int) -> File:
@@ -80,27 +53,6 @@ def routes(state: State) -> list[BaseRoute]:
         return json_answer(await run_in_threadpool(games_in, file))
 
     return [Route("/api/files/{number:int}", get)]
-
-
-def _kind(path: Path) -> str:
-    from fukayomi.arena.results.match_db import DATABASE
-    from fukayomi.engine.report.files import DOCUMENT, PAGE
-    from fukayomi.web.runs import folders
-
-    if not path.exists():
-        raise FileNotFoundError(2, "no such file or folder", str(path))
-    if path.is_dir():
-        if (path / DOCUMENT).is_file():
-            return "analysis"
-        kind = folders.first_kind(path)
-        if kind is None:
-            return "record"
-        return "matches" if kind is folders.Kind.MATCH else "runs"
-    if path.name == DATABASE:
-        return "matches"
-    if path.name in (DOCUMENT, PAGE) and path.with_name(DOCUMENT).is_file():
-        return "analysis"
-    return "analysis" if path.suffix.lower() in PAGES else "record"
 
 
 def _analysis(path: Path, name: str) -> dict[str, Any]:

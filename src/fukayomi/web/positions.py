@@ -24,7 +24,6 @@ from fukayomi.shogi import (
 from fukayomi.shogi.formats.kif.board import HANDICAPS
 from fukayomi.shogi.formats.notation import english_move, japanese_move
 from fukayomi.web.answers import LARGEST_QUESTION, Question, Refused, json_answer, read_json
-from fukayomi.web.state import State
 
 LONGEST_SFEN = 200
 """Characters."""
@@ -150,7 +149,7 @@ def handicaps() -> list[dict[str, str]]:
     return [{"name": name, "english": _ENGLISH_HANDICAPS[name], "sfen": sfen} for name, sfen in HANDICAPS.items()]
 
 
-def routes(_: State) -> list[BaseRoute]:
+def routes(_: object) -> list[BaseRoute]:
     """Routes of this module."""
     return [Route("/api/position", _position, methods=["POST"], max_body_size=LARGEST_QUESTION)]
 

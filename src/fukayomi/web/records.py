@@ -4,9 +4,9 @@ What records say is text of strangers: it loses control characters and those tha
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 from urllib.parse import quote
 
 from pydantic import Field
@@ -24,7 +24,6 @@ from fukayomi.shogi.formats.writer import encode_record
 from fukayomi.shogi.record import Record, RecordedMove, RecordError, Result, Termination, Variation
 from fukayomi.web.answers import Question, Refused, json_answer, read_json
 from fukayomi.web.positions import LONGEST_SFEN, MOST_GAME_PLIES, Usi
-from fukayomi.web.state import State
 
 LARGEST_UPLOAD = 8 << 20
 """Bytes of a record or an analysis that is sent."""
@@ -220,12 +219,70 @@ def read_games(data: bytes, name: str) -> dict[str, Any]:
     Raises:
         Refused: It is no record, or damaged.
     """
-    from fukayomi.web.search.analyses import read_document, read_page
-
     name = clean(name) or "record"
     if data[:200].lstrip()[:14].lower() in (b"<!doctype html", b"<html"):
         return read_page(data, name, LARGEST_UPLOAD)
     return read_document(data, name) or games_of(scan_records(data, name=name))
+
+
+def read_document(data: bytes, name: str) -> dict[str, Any] | None:
+    """The answer for a document of an analysis; None if the data is something else.
+
+    Returns:
+        As `games_of`, with the document as analysis.
+
+    Raises:
+        Refused: The document is damaged.
+    """
+    if data.lstrip()[:1] != b"{" or b'"positions"' not in data:
+        return None
+    from pydantic_core import from_json
+
+    try:
+        document: Any = from_json(data, allow_inf_nan=False)
+    except ValueError:
+        return None
+    if not isinstance(document, dict):
+        return None
+    found = cast("dict[str, Any]", document)
+    return answer_of(found, name) if {"record", "positions", "engine"} <= found.keys() else None
+
+
+def read_page(data: bytes, name: str, largest: int) -> dict[str, Any]:
+    """The answer for the page of an analysis, from the document in it; as `answer_of`.
+
+    Args:
+        data: The page.
+        name: Its name.
+        largest: Bytes of the largest document.
+
+    Raises:
+        Refused: There is none in it, or a damaged one.
+    """
+    from fukayomi.engine.report.document import AnalysisFileError
+    from fukayomi.engine.report.embedding import extract_document
+
+    try:
+        document = extract_document(data, largest)
+    except AnalysisFileError as error:
+        raise Refused(400, f"{name}: {clean(str(error), 300)}") from error
+    return answer_of(document, name)
+
+
+def answer_of(document: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """A document as the page gets it, with its game.
+
+    Raises:
+        Refused: It is damaged.
+    """
+    from fukayomi.engine.report.document import AnalysisFileError, analysis_from_document
+
+    try:
+        analysis = analysis_from_document(document)
+    except AnalysisFileError as error:
+        raise Refused(400, f"{name} is a damaged analysis: {clean(str(error), 300)}") from error
+    game = record_tree(analysis.record) | {"name": name}
+    return {"games": [game], "problems": [], "left_out": 0, "analysis": analysis.to_dict()}
 
 
 # ------------------------------------------------------------------------------------------ what the page sends
@@ -426,7 +483,7 @@ class SaveQuestion(Question):
 # ------------------------------------------------------------------------------------------ serving
 
 
-def routes(_: State) -> list[BaseRoute]:
+def routes(_: object) -> list[BaseRoute]:
     """Routes of this module."""
     return [
         Route("/api/records", _records, methods=["POST"], max_body_size=LARGEST_UPLOAD),

@@ -1,16 +1,43 @@
 """State that the handlers of requests share."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from fukayomi import __version__
 from fukayomi.web.hub import Hub, Message
+from fukayomi.web.positions import handicaps
+from fukayomi.web.records import clean
 from fukayomi.web.search.live import LiveAnalysis
 from fukayomi.web.search.network_loader import NetworkLoader
 from fukayomi.web.settings import WebSettings
 
-if TYPE_CHECKING:
-    from fukayomi.web.files import File
+PAGES = (".html", ".htm")
+"""Suffixes of pages, which may have an analysis in them."""
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """Something that the command line names."""
+
+    number: int
+    path: Path
+    kind: str
+    """record (also a folder or an archive of them), analysis, runs, or matches."""
+
+    def described(self) -> dict[str, Any]:
+        """Description for the page: id, name, kind."""
+        return {"id": self.number, "name": clean(self.path.absolute().name) or "/", "kind": self.kind}
+
+
+def find_files(paths: tuple[Path, ...]) -> list[File]:
+    """The files, with their kinds.
+
+    Raises:
+        FileNotFoundError: One is missing.
+    """
+    return [File(number, path, _kind(path)) for number, path in enumerate(paths, 1)]
 
 
 class State:
@@ -24,11 +51,8 @@ class State:
     """
 
     def __init__(self, settings: WebSettings) -> None:
-        from fukayomi.web.files import find_files
-        from fukayomi.web.positions import handicaps
-
         self.settings = settings
-        self.files: list[File] = find_files(settings.files)
+        self.files = find_files(settings.files)
         self.hub = Hub()
         self.network = NetworkLoader(settings, self.tell)
         self.live = LiveAnalysis(self.network)
@@ -66,3 +90,24 @@ class State:
     def tell(self) -> None:
         """Tell all pages what has changed, from any thread."""
         self.hub.send_all(self.message(), "state")
+
+
+def _kind(path: Path) -> str:
+    from fukayomi.arena.results.match_db import DATABASE
+    from fukayomi.engine.report.files import DOCUMENT, PAGE
+    from fukayomi.web.runs import folders
+
+    if not path.exists():
+        raise FileNotFoundError(2, "no such file or folder", str(path))
+    if path.is_dir():
+        if (path / DOCUMENT).is_file():
+            return "analysis"
+        kind = folders.first_kind(path)
+        if kind is None:
+            return "record"
+        return "matches" if kind is folders.Kind.MATCH else "runs"
+    if path.name == DATABASE:
+        return "matches"
+    if path.name in (DOCUMENT, PAGE) and path.with_name(DOCUMENT).is_file():
+        return "analysis"
+    return "analysis" if path.suffix.lower() in PAGES else "record"

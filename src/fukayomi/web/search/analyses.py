@@ -5,10 +5,10 @@ An analysis goes to the page as the document that `fukayomi analyse --json` prin
 
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 from starlette.concurrency import run_in_threadpool
@@ -20,7 +20,7 @@ from fukayomi.shogi import Move, Position
 from fukayomi.shogi.record import Record
 from fukayomi.web.answers import Question, Refused, json_answer, read_json
 from fukayomi.web.positions import has_kings
-from fukayomi.web.records import LARGEST_UPLOAD, RecordTree, clean, record_tree
+from fukayomi.web.records import LARGEST_UPLOAD, RecordTree
 from fukayomi.web.state import State
 
 if TYPE_CHECKING:
@@ -37,66 +37,6 @@ MOST_JOB_TIME_MS = 600_000
 MOST_JOB_CANDIDATES = 20
 
 JobState = Literal["waiting", "running", "done", "stopped", "failed"]
-
-
-def read_document(data: bytes, name: str) -> dict[str, Any] | None:
-    """The answer for a document of an analysis; None if the data is something else.
-
-    Returns:
-        As `records.games_of`, with the document as analysis.
-
-    Raises:
-        Refused: The document is damaged.
-    """
-    if data.lstrip()[:1] != b"{" or b'"positions"' not in data:
-        return None
-    from pydantic_core import from_json
-
-    try:
-        document: Any = from_json(data, allow_inf_nan=False)
-    except ValueError:
-        return None
-    if not isinstance(document, dict):
-        return None
-    found = cast("dict[str, Any]", document)
-    return answer_of(found, name) if {"record", "positions", "engine"} <= found.keys() else None
-
-
-def read_page(data: bytes, name: str, largest: int) -> dict[str, Any]:
-    """The answer for the page of an analysis, from the document in it; as `answer_of`.
-
-    Args:
-        data: The page.
-        name: Its name.
-        largest: Bytes of the largest document.
-
-    Raises:
-        Refused: There is none in it, or a damaged one.
-    """
-    from fukayomi.engine.report.document import AnalysisFileError
-    from fukayomi.engine.report.embedding import extract_document
-
-    try:
-        document = extract_document(data, largest)
-    except AnalysisFileError as error:
-        raise Refused(400, f"{name}: {clean(str(error), 300)}") from error
-    return answer_of(document, name)
-
-
-def answer_of(document: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """A document as the page gets it, with its game.
-
-    Raises:
-        Refused: It is damaged.
-    """
-    from fukayomi.engine.report.document import AnalysisFileError, analysis_from_document
-
-    try:
-        analysis = analysis_from_document(document)
-    except AnalysisFileError as error:
-        raise Refused(400, f"{name} is a damaged analysis: {clean(str(error), 300)}") from error
-    game = record_tree(analysis.record) | {"name": name}
-    return {"games": [game], "problems": [], "left_out": 0, "analysis": analysis.to_dict()}
 
 
 class JobLimits(Question):
