@@ -54,7 +54,19 @@ def test_leaves_have_it_as_player_or_teacher(network: Path, tmp_path: Path, *, i
     player, teacher = (other, network) if is_teacher else (network, other)
     out = tmp_path / "leaves"
     code, printed, said = run(
-        "leaves", "-o", out, "--positions", 200, "--network", player, "--teacher", teacher, "--plies", 10
+        "leaves",
+        "-o",
+        out,
+        "--positions",
+        200,
+        "--network",
+        player,
+        "--teacher",
+        teacher,
+        "--plies",
+        10,
+        "--nodes",
+        200,
     )
     assert code == 0, said
     assert "positions" in printed

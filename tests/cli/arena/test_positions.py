@@ -133,7 +133,7 @@ def test_lines_without_an_evaluation_at_the_plies_are_told(tmp_path: Path) -> No
         (["game.csa", "-o", "."], "cannot be written"),
         (["game.csa", "-o", "out.sfen", "--moves1", "40"], "moves1 must be within 1..moves2 (36), not 40"),
         (["game.csa", "-o", "out.sfen", "--eval", "-1"], "eval: Input should be greater than or equal to 0"),
-        (["game.csa", "-o", "out.sfen", "--filter-rating", "nan"], "filter_rating: Input should be a finite number"),
+        (["game.csa", "-o", "out.sfen", "--filter-rating", "nan"], "--filter-rating: Input should be a finite number"),
         (["game.csa", "-o", "out.sfen", "--eval-of", "both"], "both"),
         (["game.csa", "other.csa"], "--out"),
     ],
