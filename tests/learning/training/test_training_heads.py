@@ -104,4 +104,4 @@ def test_the_command_trains_heads_and_saves_them_in_its_settings(tmp_path: Path,
     assert '"soft_policy_loss"' in (tmp_path / "run" / "log.jsonl").read_text()
     unknown = CliRunner().invoke(app, [*words, "--heads", "ownership"])
     assert unknown.exit_code == 2
-    assert "network.heads.0: Input should be 'soft-policy', " in unknown.stderr
+    assert "--heads: Input should be 'soft-policy', " in unknown.stderr
