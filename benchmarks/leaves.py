@@ -1,7 +1,7 @@
 """Leaves of searches: positions a CPU-second, and what they cost beside the same games without them.
 
     python benchmarks/leaves.py [--json] [--model FILE.onnx] [--device auto] [--positions 60000] [--repeats 3]
-        [--threads 1] [--nodes 200] [--searched 0]
+        [--threads 1] [--nodes 16] [--searched 0]
 
 In turn in every repeat, from the start position with the defaults of `fukayomi leaves` (but for nodes and searched):
 
