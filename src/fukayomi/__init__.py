@@ -9,7 +9,8 @@
 
 Everything listed here is imported on first use, so `import fukayomi` is quick. The sub-packages have more:
 `fukayomi.shogi` (rules and records), `fukayomi.engine` (search and analysis), `fukayomi.data` (training data),
-`fukayomi.arena` (matches and ratings), `fukayomi.learning` (training), `fukayomi.book` (opening books) and
+`fukayomi.arena` (matches and ratings), `fukayomi.learning` (training), `fukayomi.selfplay` (games of networks against
+themselves), `fukayomi.loop` (the learning loop), `fukayomi.nn` (networks in torch), `fukayomi.book` (opening books) and
 `fukayomi.usi` (the USI protocol).
 """
 
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from fukayomi.engine import Engine, Evaluation, EvaluatorError, GameAnalysis, Network, SearchResult, analyse
     from fukayomi.errors import FukayomiError
     from fukayomi.learning import Dataset
-    from fukayomi.listener import Listener, fan_out
+    from fukayomi.listener import Listener, ProgressPrinter, fan_out
     from fukayomi.shogi import (
         BLACK,
         WHITE,
@@ -98,6 +99,7 @@ __all__ = [
     "Piece",
     "PieceType",
     "Position",
+    "ProgressPrinter",
     "Ratings",
     "Record",
     "RecordError",
@@ -136,7 +138,7 @@ __getattr__, __dir__ = lazy(
         ".engine": ("Engine", "Evaluation", "EvaluatorError", "GameAnalysis", "Network", "SearchResult", "analyse"),
         ".errors": ("FukayomiError",),
         ".learning": ("Dataset",),
-        ".listener": ("Listener", "fan_out"),
+        ".listener": ("Listener", "ProgressPrinter", "fan_out"),
         ".shogi": (
             "BLACK", "WHITE", "Color", "DeclarationRule", "IllegalMoveError", "IllegalMoveInRecordError",
             "InvalidMoveError", "InvalidPackedError", "InvalidSfenError", "MateReason",
@@ -146,5 +148,5 @@ __getattr__, __dir__ = lazy(
         ),
         ".usi": ("UsiEngine", "UsiResult"),
     },
-    subpackages=("arena", "book", "data", "engine", "learning", "nn", "shogi", "usi"),
+    subpackages=("arena", "book", "data", "engine", "learning", "loop", "nn", "selfplay", "shogi", "usi"),
 )  # fmt: skip

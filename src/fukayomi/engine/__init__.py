@@ -24,8 +24,9 @@ from typing import TYPE_CHECKING
 from fukayomi._lazy import lazy
 
 if TYPE_CHECKING:
+    from fukayomi._native import RootRule, SearchLine, SearchParams
     from fukayomi.engine.analysis.game_analysis import GameAnalysis
-    from fukayomi.engine.engine import Engine, analyse
+    from fukayomi.engine.engine import Engine, TreeNode, analyse
     from fukayomi.engine.evaluation import Evaluation
     from fukayomi.engine.evaluators import EvaluatorError
     from fukayomi.engine.measuring.doctor import Diagnosis, diagnose
@@ -50,8 +51,12 @@ __all__ = [
     "Network",
     "NetworkSpeed",
     "QueryError",
+    "RootRule",
     "RunningQuery",
+    "SearchLine",
+    "SearchParams",
     "SearchResult",
+    "TreeNode",
     "TurnAnswer",
     "UsiSettings",
     "analyse",
@@ -64,7 +69,8 @@ __getattr__, __dir__ = lazy(
     {
         ".analysis.game_analysis": ("GameAnalysis",),
         ".measuring.doctor": ("Diagnosis", "diagnose"),
-        ".engine": ("Engine", "analyse"),
+        "fukayomi._native": ("RootRule", "SearchLine", "SearchParams"),
+        ".engine": ("Engine", "TreeNode", "analyse"),
         ".evaluation": ("Evaluation",),
         ".evaluators": ("EvaluatorError",),
         ".network": ("Network",),

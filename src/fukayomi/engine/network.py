@@ -157,18 +157,19 @@ class Network:
         """Hash of the network with precision and device; it changes when the evaluations may."""
         return ", ".join(evaluator.identity for evaluator in self.evaluators)
 
-    def evaluate(self, positions: Position | Iterable[Position]) -> "Evaluation":
+    def evaluate(self, positions: Position | str | Iterable[Position | str]) -> "Evaluation":
         """Evaluate positions in batches: win rates and move probabilities, without search.
 
         Args:
-            positions: One position or many.
+            positions: One position or many; each may be text, as `Position` takes it: an SFEN, or "startpos".
 
         Raises:
             EvaluatorError: The network failed.
         """
         from fukayomi.engine.evaluation import evaluate
 
-        return evaluate(self.evaluator, [positions] if isinstance(positions, Position) else list(positions))
+        several = [positions] if isinstance(positions, Position | str) else positions
+        return evaluate(self.evaluator, [Position(each) if isinstance(each, str) else each for each in several])
 
     def close(self) -> None:
         """End the searches with this network and free it."""

@@ -60,7 +60,8 @@ class MatchResult(Tabular):
         return read_records(self.folder)
 
     def rows(self) -> Sequence[dict[str, Any]]:
-        """One row per engine. `elo` is the difference to its opponents, `elo_low` to `elo_high` its 95 % interval."""
+        """One row per engine. `elo` is the difference to its opponents, `elo_low` to `elo_high` its 95 % interval; of
+        an engine that won or lost everything only one end is known."""
         found: list[dict[str, Any]] = []
         for player in self.standings.players.values():
             total, strength = player.total, player.counts.strength()

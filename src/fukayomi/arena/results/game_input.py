@@ -1,9 +1,9 @@
 """Games in any form that users have them: paths, records, results as tuples, DataFrames."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from fukayomi.arena.results.game import Game
 from fukayomi.arena.results.sources import read_games
@@ -12,12 +12,23 @@ from fukayomi.listener import SILENT, Listener
 from fukayomi.shogi.record import Record, Result
 
 Games = Any
-"""Games as the functions of `fukayomi.arena` accept them: a path or several (match folders, match.db, PGN, records,
-folders, zip, tar); `Game` or `Record` objects; tuples (black, white, result); or a DataFrame with the columns black,
-white and result.
+"""Games as the functions of `fukayomi.arena` accept them: the result of a match, or several; a path or several (match
+folders, match.db, PGN, records, folders, zip, tar); `Game` or `Record` objects; tuples (black, white, result); or a
+DataFrame with the columns black, white and result.
 
 A result is a `Result`; Black's points 1, 0.5 or 0; or "1-0", "1/2-1/2", "0-1", "*" from Black's view.
 """
+
+
+@runtime_checkable
+class HasGames(Protocol):
+    """The result of a match (`fukayomi.arena.MatchResult`)."""
+
+    @property
+    def games(self) -> Sequence[Game]:
+        """All games."""
+        ...
+
 
 _RESULTS: dict[Any, Result] = {
     1: Result.BLACK_WIN, 0.5: Result.DRAW, 0: Result.WHITE_WIN, None: Result.UNKNOWN,
@@ -37,14 +48,18 @@ def iterate_games(games: Games, *, listener: Listener = SILENT) -> Iterator[Game
         SourceError: A path does not exist, or no game could be read from the paths.
         ValueError: An item is not a game, or has an invalid result.
     """
-    if isinstance(games, str | PathLike):
+    if isinstance(games, str | PathLike | Record | Game):
         games = [games]
     elif hasattr(games, "columns"):  # a DataFrame of pandas or polars
         games = zip(games["black"], games["white"], games["result"], strict=True)
+    elif isinstance(games, HasGames):
+        games = games.games
     paths: list[Path] = []
     for item in games:
         if isinstance(item, str | PathLike):
             paths.append(Path(item))  # pyright: ignore[reportUnknownArgumentType]
+        elif isinstance(item, HasGames):
+            yield from item.games
         else:
             yield _game(item)
     if paths:
@@ -60,7 +75,7 @@ def _game(item: Any) -> Game:
         black, white, result = item
     except (TypeError, ValueError):
         raise InvalidValueError(
-            f"{item!r} is not a game: expected a path, a record or (black, white, result)"
+            f"{item!r} is not a game: expected a path, a match, a record or (black, white, result)"
         ) from None
     if not isinstance(result, Result):
         if result not in _RESULTS:

@@ -37,6 +37,7 @@ from fukayomi.learning.training.parallel import join, local_device
 from fukayomi.learning.training.preparation import prepare
 from fukayomi.learning.training.reporter import Reporter, TrainingResult
 from fukayomi.learning.training.run_folder import RunFolder
+from fukayomi.listener import Listener, of_kind
 from fukayomi.nn.parameters import AnyNetwork
 from fukayomi.nn.sparse_config import AnyConfig, SparseConfig
 
@@ -59,7 +60,7 @@ def train(
     checkpoint_interval: int = CHECKPOINT_INTERVAL,
     test_positions: int = TEST_POSITIONS,
     resume: bool = False,
-    listener: TrainingListener = SILENT,
+    listener: Listener = SILENT,
 ) -> TrainingResult:
     """Train a network until all steps are done or the user stops the run.
 
@@ -90,7 +91,7 @@ def train(
         checkpoint_interval: Steps between two checkpoints; the last step always has one.
         test_positions: Size of the sample that is evaluated; after the last step, the whole test set is.
         resume: Go on from the checkpoint in the folder. Settings may change, except the optimiser.
-        listener: Follows the run.
+        listener: Follows the run; a `TrainingListener` hears of steps and evaluations too.
 
     Raises:
         TrainingError: The folder is in use, there are fewer positions than a batch, no file has the targets of a
@@ -117,17 +118,17 @@ def train(
         device = "cpu"
     where, folder = choose_device(local_device(device)), RunFolder(Path(out))
     processes = join(where)
-    listener = listener if processes.is_main else SILENT
+    follower = of_kind(listener, TrainingListener) if processes.is_main else SILENT
     if processes.is_main:
         folder.require_begun() if resume else folder.require_unused()
     prepared = prepare(
         config, data, settings, where, processes, folder.checkpoint if resume else None,
-        initial=initial, teacher=teacher, threads=threads, listener=listener,
+        initial=initial, teacher=teacher, threads=threads, listener=follower,
     )  # fmt: skip
     trainer, schedule, step = prepared.trainer, prepared.schedule, prepared.step
     steps = schedule.steps
     run = RunStart(step, steps, settings.batch, folder.path)
-    reporter = Reporter(run, listener, test, test_positions, settings.val_lambda)
+    reporter = Reporter(run, follower, test, test_positions, settings.val_lambda)
     guard = LossGuard(settings.max_rise, step, prepared.guard)
     batches = training_batches(
         data, settings.batch, seed=settings.seed, start=step, stop=steps, rows=processes.rows(settings.batch),
@@ -135,7 +136,7 @@ def train(
     )  # fmt: skip
     guarded = folder.keeping_good_weights() if processes.is_main else nullcontext()
     lock = folder.lock if processes.is_main else nullcontext
-    with lock(), use_threads(prepared.threads), StopRequest() as stop, guarded, reported(listener, run):
+    with lock(), use_threads(prepared.threads), StopRequest() as stop, guarded, reported(follower, run):
         if processes.is_main:
             setup = RunSettings(
                 initial=_file_of(initial), teacher=_file_of(teacher), device=str(device), threads=prepared.threads,
@@ -148,7 +149,7 @@ def train(
             guard.check_weights(step, trainer.network.state_dict())
             if processes.is_main:
                 folder.save(trainer.checkpoint(step, prepared.used, guard.state()))
-                listener.checkpoint(step, folder.checkpoint)
+                follower.checkpoint(step, folder.checkpoint)
 
         saved = step
         for batch in reporter.batches(batches):
