@@ -32,7 +32,16 @@ if TYPE_CHECKING:
         rate,
         sprt,
     )
-    from fukayomi.engine import Engine, Evaluation, EvaluatorError, GameAnalysis, Network, SearchResult, analyse
+    from fukayomi.engine import (
+        Engine,
+        Evaluation,
+        EvaluatorError,
+        GameAnalysis,
+        Network,
+        PlaneEvaluator,
+        SearchResult,
+        analyse,
+    )
     from fukayomi.errors import FukayomiError
     from fukayomi.learning import Dataset
     from fukayomi.listener import Listener, ProgressPrinter, fan_out
@@ -98,6 +107,7 @@ __all__ = [
     "Network",
     "Piece",
     "PieceType",
+    "PlaneEvaluator",
     "Position",
     "ProgressPrinter",
     "Ratings",
@@ -135,7 +145,10 @@ __getattr__, __dir__ = lazy(
             "Classification", "MatchListener", "MatchResult", "MovePlayer", "Ratings", "SprtResult",
             "classify_strategies", "play_match", "rate", "sprt",
         ),
-        ".engine": ("Engine", "Evaluation", "EvaluatorError", "GameAnalysis", "Network", "SearchResult", "analyse"),
+        ".engine": (
+            "Engine", "Evaluation", "EvaluatorError", "GameAnalysis", "Network", "PlaneEvaluator", "SearchResult",
+            "analyse",
+        ),
         ".errors": ("FukayomiError",),
         ".learning": ("Dataset",),
         ".listener": ("Listener", "ProgressPrinter", "fan_out"),

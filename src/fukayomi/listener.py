@@ -65,7 +65,7 @@ class Notes(Listener):
 
 
 class ProgressPrinter(Listener):
-    """Prints progress and notes: in a terminal and a notebook one line that is rewritten, otherwise a line now and then.
+    """Prints progress and notes: in terminals and notebooks a line that is rewritten, otherwise lines now and then.
 
         >>> import sys
         >>> printer = ProgressPrinter(sys.stdout)

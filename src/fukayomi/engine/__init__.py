@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from fukayomi.engine.engine import Engine, TreeNode, analyse
     from fukayomi.engine.evaluation import Evaluation
     from fukayomi.engine.evaluators import EvaluatorError
+    from fukayomi.engine.evaluators.planes import PlaneEvaluator
     from fukayomi.engine.measuring.doctor import Diagnosis, diagnose
     from fukayomi.engine.measuring.speed import NetworkSpeed, measure_speed
     from fukayomi.engine.network import Network
@@ -50,6 +51,7 @@ __all__ = [
     "MoveAnswer",
     "Network",
     "NetworkSpeed",
+    "PlaneEvaluator",
     "QueryError",
     "RootRule",
     "RunningQuery",
@@ -73,6 +75,7 @@ __getattr__, __dir__ = lazy(
         ".engine": ("Engine", "TreeNode", "analyse"),
         ".evaluation": ("Evaluation",),
         ".evaluators": ("EvaluatorError",),
+        ".evaluators.planes": ("PlaneEvaluator",),
         ".network": ("Network",),
         ".service.query": ("AnalysisQuery", "MoveAnswer", "QueryError", "TurnAnswer"),
         ".report.document": ("AnalysisFileError",),

@@ -30,7 +30,7 @@ from fukayomi.usi.options import declared_options, value_of
 from fukayomi.usi.text import BestMove, Go, Info
 
 if TYPE_CHECKING:
-    from fukayomi.engine.evaluators.protocol import Evaluator
+    from fukayomi.engine.evaluators.protocol import NetworkModel
 
 
 class Engine:
@@ -48,8 +48,8 @@ class Engine:
         True
 
     Args:
-        network: A `Network`, which stays open when the engine is closed, or the first argument of `Network`: a file, or
-            several that search together. By default the network that comes with the package.
+        network: A `Network`, which stays open when the engine is closed, or the first argument of `Network`: a file, a
+            module in torch, or several that search together. By default the network that comes with the package.
         memory_mb: Memory of the tree in MiB, 16 or more.
         settings: Options of the search and of the game; by default those that the network suggests. Those of the
             network itself have no effect.
@@ -67,7 +67,7 @@ class Engine:
 
     def __init__(
         self,
-        network: "Network | str | Path | Evaluator | Sequence[str | Path | Evaluator] | None" = None,
+        network: "Network | NetworkModel | Sequence[NetworkModel] | None" = None,
         *,
         memory_mb: int | None = None,
         settings: UsiSettings | None = None,
@@ -301,7 +301,7 @@ def analyse(
     first: int = 1,
     last: int | None = None,
     known: GameAnalysis | None = None,
-    network: "Network | str | Path | None" = None,
+    network: "Network | NetworkModel | None" = None,
     listener: Listener = SILENT,
 ) -> GameAnalysis:
     """Analyse a game (棋譜解析): search every position and judge every move.
@@ -323,7 +323,8 @@ def analyse(
         last: Last ply to judge; None: the last of the game.
         known: An analysis of the same game by the same network, to go on with: what it has is kept, and positions that
             were searched with these limits or higher ones are not searched again.
-        network: A `Network`, or an ONNX file. By default the network that comes with the package.
+        network: A `Network`, or the first argument of `Network`, such as a file. By default the network that comes
+            with the package.
         listener: Told of each position that has been searched.
 
     Returns:

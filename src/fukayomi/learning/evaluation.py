@@ -10,7 +10,7 @@ from torch import nn
 
 from fukayomi.errors import InvalidValueError
 from fukayomi.learning.data.batches import prefetch
-from fukayomi.learning.data.dataset import Dataset
+from fukayomi.learning.data.dataset import DatasetLike, as_dataset
 from fukayomi.learning.data.tensors import TensorBatch
 from fukayomi.learning.devices import DeviceError, choose_device
 from fukayomi.learning.head_losses import has_targets, head_losses
@@ -26,7 +26,7 @@ EVALUATION_BATCH = 1024
 
 def evaluate(
     network: nn.Module | Path | str,
-    data: Dataset,
+    data: DatasetLike,
     *,
     val_lambda: float = VAL_LAMBDA,
     sample: int | None = None,
@@ -38,7 +38,7 @@ def evaluate(
 
     Args:
         network: A network in torch, or a file: a checkpoint, .safetensors or .onnx.
-        data: The test set.
+        data: The test set, a `Dataset` or files.
         val_lambda: Share of the evaluation in the total loss, 0 to 1.
         sample: Evaluate this many positions, spread evenly over the test set; None: all.
         batch: Positions per batch.
@@ -54,6 +54,7 @@ def evaluate(
         PackedError: The test set has a position that the rules do not allow.
         DeviceError: There is no such device, or it is not the CPU and the network is a sparse one.
     """
+    data = as_dataset(data)
     require_ranges(val_lambda, batch)
     if sample is not None and sample < 1:
         raise InvalidValueError(f"sample must be positive, not {sample}")

@@ -25,7 +25,7 @@ from fukayomi.learning.bootstrap import (
     resample_means,
 )
 from fukayomi.learning.data.batches import prefetch
-from fukayomi.learning.data.dataset import Dataset
+from fukayomi.learning.data.dataset import Dataset, DatasetLike, as_dataset
 from fukayomi.learning.data.tensors import TensorBatch
 from fukayomi.learning.evaluation import EVALUATION_BATCH, place_network, refuse_numbers, require_ranges
 from fukayomi.learning.metrics import MEASURES, of_positions_with_moves, position_metrics
@@ -139,8 +139,8 @@ class EvaluationTable(Tabular):
 
 
 def evaluate_networks(
-    networks: Mapping[str, nn.Module | Path | str],
-    tests: Mapping[str, Dataset],
+    networks: Mapping[str, nn.Module | Path | str] | Sequence[Path | str] | Path | str,
+    tests: Mapping[str, DatasetLike] | DatasetLike,
     *,
     val_lambda: float = VAL_LAMBDA,
     batch: int = EVALUATION_BATCH,
@@ -173,8 +173,8 @@ def evaluate_networks(
         [('small', None, 3), ('large', None, 3), ('large', 'small', 3)]
 
     Args:
-        networks: By name: networks in torch, or files as in `evaluate`.
-        tests: Test sets by name.
+        networks: By name: networks in torch, or files as in `evaluate`. A file, or several, go by their own names.
+        tests: Test sets by name: datasets, or files. Without names they are one test set.
         val_lambda: Share of the evaluation in the total loss, 0 to 1.
         batch: Positions per batch.
         device: As in `evaluate`.
@@ -188,6 +188,7 @@ def evaluate_networks(
         CheckpointError, ParameterFileError, ModelFileError, DataFileError, DeviceError: As in `evaluate`.
         PackedError: A test set has a position that the rules do not allow.
     """
+    networks, tests = _networks_by_name(networks), _tests_by_name(tests)
     if not networks or not tests:
         raise InvalidValueError("an evaluation needs a network and a test set")
     require_ranges(val_lambda, batch)
@@ -220,6 +221,23 @@ def evaluate_networks(
     return EvaluationTable(
         described, found, differences, val_lambda=val_lambda, confidence=confidence, resamples=resamples
     )
+
+
+def _networks_by_name(
+    networks: Mapping[str, nn.Module | Path | str] | Sequence[Path | str] | Path | str,
+) -> Mapping[str, nn.Module | Path | str]:
+    if isinstance(networks, Mapping):
+        return networks
+    paths = [networks] if isinstance(networks, Path | str) else networks
+    named = {Path(path).name: path for path in paths}
+    return named if len(named) == len(paths) else {str(path): path for path in paths}
+
+
+def _tests_by_name(tests: Mapping[str, DatasetLike] | DatasetLike) -> Mapping[str, Dataset]:
+    if not isinstance(tests, Mapping):
+        data = as_dataset(tests)
+        tests = {" + ".join(path.name for path in data.paths): data}
+    return {name: as_dataset(data) for name, data in tests.items()}
 
 
 def _sums_of_groups(

@@ -17,7 +17,7 @@ from torch import nn
 
 from fukayomi.interruption import StopRequest
 from fukayomi.learning.data.batches import training_batches
-from fukayomi.learning.data.dataset import Dataset
+from fukayomi.learning.data.dataset import Dataset, DatasetLike, as_dataset
 from fukayomi.learning.data.tensors import TensorBatch
 from fukayomi.learning.devices import choose_device, use_threads
 from fukayomi.learning.listeners.listener import SILENT, RunStart, TrainingListener, TrainingStep
@@ -47,10 +47,10 @@ MOST_THREADS = 1024
 
 def train(
     config: AnyConfig,
-    data: Dataset,
+    data: DatasetLike,
     out: Path | str,
     *,
-    test: Dataset | None = None,
+    test: DatasetLike | None = None,
     settings: TrainingSettings = TrainingSettings(),  # noqa: B008 - frozen
     initial: AnyNetwork | Path | str | None = None,
     teacher: nn.Module | Path | str | None = None,
@@ -72,10 +72,10 @@ def train(
     Args:
         config: Shape of the network, of either family. A sparse one is trained on the CPU in float32 by one process;
             `PRESETS["sparse"]` has good settings.
-        data: Training positions; its temperature and evaluation scale make the targets.
+        data: Training positions, a `Dataset` or files; a dataset's temperature and evaluation scale make the targets.
         out: Folder of the run, for its last two checkpoints and `config.toml`, which repeats it but cannot name
             networks that are given in torch; new or empty, unless the run is resumed.
-        test: Test positions; None: no evaluation.
+        test: Test positions, a `Dataset` or files; None: no evaluation.
         settings: What determines the weights, besides data and shape.
         initial: A network from whose weights training begins; a file of any kind that `load_network` reads. It has
             the same shape or grows to it (`fukayomi.nn.grow_network`); further heads that it lacks begin at random. A
@@ -114,6 +114,7 @@ def train(
     threads = None if threads is None else operator.index(threads)
     if threads is not None and not 1 <= threads <= MOST_THREADS:
         raise TrainingError(f"threads must be 1 to {MOST_THREADS}, not {threads}")
+    data, test = as_dataset(data), None if test is None else as_dataset(test)
     if isinstance(config, SparseConfig) and str(device) == "auto":
         device = "cpu"
     where, folder = choose_device(local_device(device)), RunFolder(Path(out))
