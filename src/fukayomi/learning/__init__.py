@@ -54,10 +54,10 @@ if TYPE_CHECKING:
     from fukayomi.learning.listeners.listener import TrainingListener
     from fukayomi.learning.listeners.tensorboard import TensorBoardListener
     from fukayomi.learning.metrics import Metrics
-    from fukayomi.learning.models import ModelFileError, export_network, load_model, load_network
+    from fukayomi.learning.models import export_network, load_model, load_network
     from fukayomi.learning.reanalysis.reanalysis import Reanalysis, reanalyze
     from fukayomi.learning.reanalysis.settings import ReanalysisError, ReanalysisSettings, Root, Selection
-    from fukayomi.learning.settings import TrainingError, TrainingSettings
+    from fukayomi.learning.settings import ModelFileError, TrainingError, TrainingSettings
     from fukayomi.learning.training.guard import DivergenceError
     from fukayomi.learning.training.reporter import TrainingResult
     from fukayomi.learning.training.training import train
@@ -121,10 +121,10 @@ __getattr__, __dir__ = lazy(
         ".layers": ("LayerError", "LayerInfo"),
         ".listeners.listener": ("TrainingListener",),
         ".metrics": ("Metrics",),
-        ".models": ("ModelFileError", "export_network", "load_model", "load_network"),
+        ".models": ("export_network", "load_model", "load_network"),
         ".reanalysis.reanalysis": ("Reanalysis", "reanalyze"),
         ".reanalysis.settings": ("ReanalysisError", "ReanalysisSettings", "Root", "Selection"),
-        ".settings": ("TrainingError", "TrainingSettings"),
+        ".settings": ("ModelFileError", "TrainingError", "TrainingSettings"),
         ".listeners.tensorboard": ("TensorBoardListener",),
         ".training.guard": ("DivergenceError",),
         ".training.reporter": ("TrainingResult",),

@@ -5,18 +5,18 @@
 import csv
 import io
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from math import isnan
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import nn
 
 from fukayomi._native import NO_POLICY_LABEL
+from fukayomi.engine.evaluators import EvaluatorError
+from fukayomi.engine.network import find_network
+from fukayomi.engine.settings import is_network_name
 from fukayomi.errors import InvalidValueError
 from fukayomi.learning.bootstrap import (
     Estimate,
@@ -26,13 +26,15 @@ from fukayomi.learning.bootstrap import (
 )
 from fukayomi.learning.data.batches import prefetch
 from fukayomi.learning.data.dataset import Dataset, DatasetLike, as_dataset
-from fukayomi.learning.data.tensors import TensorBatch
-from fukayomi.learning.evaluation import EVALUATION_BATCH, place_network, refuse_numbers, require_ranges
-from fukayomi.learning.metrics import MEASURES, of_positions_with_moves, position_metrics
-from fukayomi.learning.settings import CONFIDENCE, RESAMPLES, VAL_LAMBDA
+from fukayomi.learning.metrics import MEASURES, of_positions_with_moves
+from fukayomi.learning.scoring import EVALUATION_BATCH, OnnxScorer, Scorer, refuse_numbers, require_ranges
+from fukayomi.learning.settings import CONFIDENCE, RESAMPLES, VAL_LAMBDA, ModelFileError
 from fukayomi.listener import SILENT, Listener
-from fukayomi.nn.network import evaluation_mode
 from fukayomi.tabular import Tabular, counted
+
+if TYPE_CHECKING:
+    import torch
+    from torch import nn
 
 LARGEST_BLOCK = 256
 """Positions of a block of resampling; a game has about a hundred."""
@@ -139,12 +141,12 @@ class EvaluationTable(Tabular):
 
 
 def evaluate_networks(
-    networks: Mapping[str, nn.Module | Path | str] | Sequence[Path | str] | Path | str,
+    networks: "Mapping[str, nn.Module | Path | str] | Sequence[Path | str] | Path | str",
     tests: Mapping[str, DatasetLike] | DatasetLike,
     *,
     val_lambda: float = VAL_LAMBDA,
     batch: int = EVALUATION_BATCH,
-    device: str | torch.device | None = None,
+    device: "str | torch.device | None" = None,
     resamples: int = RESAMPLES,
     confidence: float = CONFIDENCE,
     seed: int = 0,
@@ -196,7 +198,7 @@ def evaluate_networks(
         raise InvalidValueError(f"confidence must be between 0 and 1, not {confidence}")
     if resamples < 0:
         raise InvalidValueError(f"resamples must be 0 or more, not {resamples}")
-    placed = {name: place_network(network, device) for name, network in networks.items()}
+    scorers = [_scorer(network, device, val_lambda) for network in networks.values()]
     found: list[EvaluatedNetwork] = []
     differences: list[EvaluatedNetwork] = []
     described: list[TestSet] = []
@@ -205,7 +207,7 @@ def evaluate_networks(
         starts = data.groups(block)
         described.append(TestSet(test, len(data), data.games, len(starts) - data.games, block))
         stage = "evaluating" if len(tests) == 1 else f"evaluating on {test}"
-        sums, with_moves = _sums_of_groups(list(placed.values()), data, starts, val_lambda, batch, stage, listener)
+        sums, with_moves = _sums_of_groups(scorers, data, starts, batch, stage, listener)
         for name, network in networks.items():
             if not np.isfinite(sums[list(networks).index(name)]).all():
                 refuse_numbers(network if isinstance(network, str | Path) else name)
@@ -224,8 +226,8 @@ def evaluate_networks(
 
 
 def _networks_by_name(
-    networks: Mapping[str, nn.Module | Path | str] | Sequence[Path | str] | Path | str,
-) -> Mapping[str, nn.Module | Path | str]:
+    networks: "Mapping[str, nn.Module | Path | str] | Sequence[Path | str] | Path | str",
+) -> "Mapping[str, nn.Module | Path | str]":
     if isinstance(networks, Mapping):
         return networks
     paths = [networks] if isinstance(networks, Path | str) else networks
@@ -240,34 +242,40 @@ def _tests_by_name(tests: Mapping[str, DatasetLike] | DatasetLike) -> Mapping[st
     return {name: as_dataset(data) for name, data in tests.items()}
 
 
+def _scorer(network: "nn.Module | Path | str", device: "str | torch.device | None", val_lambda: float) -> Scorer:
+    """How a network is computed: an ONNX file by ONNX Runtime, without torch."""
+    if isinstance(network, str | Path):
+        try:
+            path = find_network(str(network)) if is_network_name(str(network)) else Path(network)
+        except EvaluatorError as error:
+            raise ModelFileError(str(error)) from error
+        if path.suffix.lower() == ".onnx":
+            return OnnxScorer(path, val_lambda)
+    from fukayomi.learning.evaluation import TorchScorer
+
+    return TorchScorer(network, device, val_lambda)
+
+
 def _sums_of_groups(
-    networks: Sequence[tuple[nn.Module, torch.device]],
+    scorers: Sequence[Scorer],
     data: Dataset,
     starts: NDArray[np.int64],
-    val_lambda: float,
     batch: int,
     stage: str,
     listener: Listener,
 ) -> tuple[Floats, int]:
     """The sums of the metrics over each group of positions, for each network, [K, G, 7], and how many have a move."""
     with_moves = 0
-    sums = np.zeros((len(networks), len(starts), len(MEASURES)))
+    sums = np.zeros((len(scorers), len(starts), len(MEASURES)))
     chunks = (np.arange(first, min(first + batch, len(data))) for first in range(0, len(data), batch))
     done = 0
-    with ExitStack() as stack:
-        stack.enter_context(torch.inference_mode())
-        for network, _ in networks:
-            stack.enter_context(evaluation_mode(network))
-        for arrays in prefetch(map(data.arrays, chunks)):
-            groups = np.searchsorted(starts, np.arange(done, done + len(arrays)), side="right") - 1
-            for number, (network, where) in enumerate(networks):
-                part = TensorBatch.of(arrays, where, network, over_moves=True)
-                policy, value = part.outputs_of(network)
-                metrics = position_metrics(policy, value, part.targets, val_lambda).double().cpu().numpy()
-                np.add.at(sums[number], groups, metrics)
-            done += len(arrays)
-            with_moves += int((arrays.labels != NO_POLICY_LABEL).sum())
-            listener.progress(stage, done, len(data))
+    for arrays in prefetch(map(data.arrays, chunks)):
+        groups = np.searchsorted(starts, np.arange(done, done + len(arrays)), side="right") - 1
+        for number, scorer in enumerate(scorers):
+            np.add.at(sums[number], groups, scorer.scores(arrays))
+        done += len(arrays)
+        with_moves += int((arrays.labels != NO_POLICY_LABEL).sum())
+        listener.progress(stage, done, len(data))
     return sums, with_moves
 
 

@@ -24,12 +24,12 @@ from fukayomi.engine.evaluators.probes import probe_positions
 from fukayomi.engine.network import find_network
 from fukayomi.engine.sampling import sample_positions
 from fukayomi.engine.settings import is_network_name
-from fukayomi.errors import InvalidValueError
 from fukayomi.files.atomic import replace_file
 from fukayomi.files.inputs import problem_of
 from fukayomi.files.sparse_network import SUFFIX as SPARSE_SUFFIX
 from fukayomi.learning.checkpoint import CheckpointError, load_checkpoint
 from fukayomi.learning.data.batch import Batch
+from fukayomi.learning.settings import ModelFileError
 from fukayomi.nn.config import Activation, NetworkConfigError
 from fukayomi.nn.dlshogi import SUFFIXES as DLSHOGI_SUFFIXES
 from fukayomi.nn.dlshogi import load_dlshogi, save_dlshogi
@@ -45,12 +45,6 @@ NORMALISED_POSITIONS = 512
 """Positions for the statistics of a network from an ONNX file."""
 LARGEST_DIFFERENCE = 0.01
 """Between logits of a network and of the ONNX file that it was read from; rounding is a thousandth of that."""
-
-
-class ModelFileError(InvalidValueError):
-    """A file cannot be used as a network."""
-
-    __module__ = "fukayomi.learning"
 
 
 class OnnxNetwork(nn.Module):
