@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         rate,
         sprt,
     )
+    from fukayomi.data import read_records
     from fukayomi.engine import (
         Engine,
         Evaluation,
@@ -72,7 +73,6 @@ if TYPE_CHECKING:
         UnknownFormatError,
         Variation,
         read_record,
-        read_records,
         write_record,
     )
     from fukayomi.usi import UsiEngine, UsiResult
@@ -149,6 +149,7 @@ __getattr__, __dir__ = lazy(
             "Engine", "Evaluation", "EvaluatorError", "GameAnalysis", "Network", "PlaneEvaluator", "SearchResult",
             "analyse",
         ),
+        ".data": ("read_records",),
         ".errors": ("FukayomiError",),
         ".learning": ("Dataset",),
         ".listener": ("Listener", "ProgressPrinter", "fan_out"),
@@ -157,7 +158,7 @@ __getattr__, __dir__ = lazy(
             "InvalidMoveError", "InvalidPackedError", "InvalidSfenError", "MateReason",
             "MateResult", "MateSolver", "Move", "Piece", "PieceType", "Position",
             "Record", "RecordedMove", "RecordError", "Repetition", "Result", "ShogiError", "Termination",
-            "UnknownFormatError", "Variation", "read_record", "read_records", "write_record",
+            "UnknownFormatError", "Variation", "read_record", "write_record",
         ),
         ".usi": ("UsiEngine", "UsiResult"),
     },

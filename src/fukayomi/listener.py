@@ -85,9 +85,12 @@ class ProgressPrinter(Listener):
         self._file, self._interval_s = file, interval_s
         self._stage, self._began_s, self._printed_s, self._first = "", 0.0, 0.0, 0
         self._width = 0
+        self._ended: tuple[str, int, int | None] | None = None
 
     def progress(self, stage: str, done: int, total: int | None) -> None:
         now = time.monotonic()
+        if (stage, done, total) == self._ended:
+            return
         if stage != self._stage or done < self._first:
             self._end_line()
             self._stage, self._began_s, self._printed_s, self._first = stage, now, now, done
@@ -99,6 +102,7 @@ class ProgressPrinter(Listener):
             line = _progress_line(stage, done, total, done - self._first, now - self._began_s)
             file.write(f"\r{line:{self._width}}" if rewrites else f"{line}\n")
             self._width = len(line) if rewrites else 0
+            self._ended = (stage, done, total) if is_end else None
             if is_end:
                 self._end_line()
                 self._stage = ""

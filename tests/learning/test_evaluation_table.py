@@ -334,7 +334,9 @@ def test_files_are_named_by_their_names(test_file: Path, tmp_path: Path) -> None
 def test_onnx_files_are_evaluated_without_torch(test_file: Path, tmp_path: Path) -> None:
     export_network(network(3), tmp_path / "network.onnx")
     command = ["eval-model", str(tmp_path / "network.onnx"), str(test_file), "--json"]
-    code = f"import sys; sys.modules['torch'] = None; sys.argv[1:] = {command!r}; import fukayomi.__main__ as m; m.main()"
+    code = (
+        f"import sys; sys.modules['torch'] = None; sys.argv[1:] = {command!r}; import fukayomi.__main__ as m; m.main()"
+    )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600)
     assert run.returncode == 0, run.stderr
     assert json.loads(run.stdout)["results"][0]["positions"] == len(Dataset(test_file))

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from fukayomi.data.formats.rows import DataFileError
     from fukayomi.data.formats.table import FORMATS, detect_data
     from fukayomi.data.printing import describe
+    from fukayomi.data.records.reading import read_records
     from fukayomi.data.stats.statistics import measure
     from fukayomi.data.verbs.filtering import FilterConditions, filter
     from fukayomi.data.verbs.merging import merge
@@ -96,6 +97,7 @@ __all__ = [
     "merge",
     "positions_of",
     "read_data",
+    "read_records",
     "read_rows",
     "sample",
     "shuffle",
@@ -127,6 +129,7 @@ __getattr__, __dir__ = lazy(
         ".formats.rows": ("DataFileError",),
         ".formats.table": ("FORMATS", "detect_data"),
         ".printing": ("describe",),
+        ".records.reading": ("read_records",),
         ".stats.statistics": ("measure",),
         ".verbs.filtering": ("FilterConditions", "filter"),
         ".verbs.merging": ("merge",),

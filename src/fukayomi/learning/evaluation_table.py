@@ -90,6 +90,17 @@ class EvaluatedNetwork:
             found |= {name: value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
         return found
 
+    def shown(self, *, has_differences: bool) -> dict[str, Any]:
+        """The metrics with half the widths of their intervals, for reading."""
+        found: dict[str, Any] = {"test": self.test, "network": self.network}
+        if has_differences:
+            found["minus"] = self.minus
+        for name, estimate in self.measures.items():
+            margin = "" if estimate.margin is None else f" ±{estimate.margin:.4f}"
+            value = f"{estimate.value:.4f}" if self.minus is None else f"{estimate.value:+.4f}"
+            found[name.removesuffix("_loss")] = "" if isnan(estimate.value) else value + margin
+        return found
+
 
 class EvaluationTable(Tabular):
     """Networks on test sets: a row for each pair, the test sets in order."""
@@ -118,6 +129,14 @@ class EvaluationTable(Tabular):
         "minus" is the first network in rows of differences, else None.
         """
         return [each.row() for each in (*self.results, *self.differences)]
+
+    def shown(self) -> list[dict[str, Any]]:
+        """As `rows`, with half of each interval beside its metric; "minus" only if there are differences."""
+        return [each.shown(has_differences=bool(self.differences)) for each in (*self.results, *self.differences)]
+
+    def __repr__(self) -> str:
+        networks = counted(len({each.network for each in self.results}), "network")
+        return f"<EvaluationTable of {networks} on {counted(len(self.tests), 'test set')}>"
 
     def as_dict(self) -> dict[str, Any]:
         """The table with its test sets, for JSON."""

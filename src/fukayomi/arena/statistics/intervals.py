@@ -156,16 +156,16 @@ class Strength:
 
 
 def elo(
-    *, wins: int | None = None, draws: int = 0, losses: int | None = None, pairs: Sequence[int] | None = None
+    wins: int | None = None, *, draws: int = 0, losses: int | None = None, pairs: Sequence[int] | None = None
 ) -> Strength:
     """The Elo difference of two players with its error, from the first player's view.
 
     >>> from fukayomi.arena import elo
-    >>> print(elo(wins=76, draws=4, losses=20))
+    >>> print(elo(76, losses=20, draws=4))
     +219.9 ±79.5 Elo
     >>> print(elo(pairs=[34, 54, 63, 64, 75]))
     +55.6 ±27.6 Elo
-    >>> print(elo(wins=0, losses=30))
+    >>> print(elo(0, losses=30))
     below -357.1 Elo
 
     Args:

@@ -15,6 +15,7 @@ from fukayomi._native import (
     POLICY_LABELS,
 )
 from fukayomi.nn.config import SHORT_TERM_PLIES
+from fukayomi.tabular import counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +43,7 @@ class HeadArrays:
         )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Batch:
     """N positions with targets, all from the view of the side to move; C policy entries in total.
 
@@ -81,6 +82,9 @@ class Batch:
             np.empty(0, np.int32),
             np.empty(0, np.float32),
         )
+
+    def __repr__(self) -> str:
+        return f"<Batch of {counted(len(self), 'position')}>"
 
     def __len__(self) -> int:
         """Number of positions."""
