@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from fukayomi.learning.curves.runs import Run, Runs, runs
     from fukayomi.learning.data.batch import Batch
     from fukayomi.learning.data.dataset import Dataset, Sample
+    from fukayomi.learning.data.tensors import TensorBatch
     from fukayomi.learning.devices import DeviceError
     from fukayomi.learning.evaluation import evaluate
     from fukayomi.learning.evaluation_table import EvaluationTable, evaluate_networks
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from fukayomi.learning.listeners.json_lines import JsonLinesListener
     from fukayomi.learning.listeners.listener import TrainingListener
     from fukayomi.learning.listeners.tensorboard import TensorBoardListener
+    from fukayomi.learning.loss import compute_losses
     from fukayomi.learning.metrics import Metrics
     from fukayomi.learning.models import export_network, load_model, load_network
     from fukayomi.learning.reanalysis.reanalysis import Reanalysis, reanalyze
@@ -86,11 +88,13 @@ __all__ = [
     "Runs",
     "Sample",
     "Selection",
+    "TensorBatch",
     "TensorBoardListener",
     "TrainingError",
     "TrainingListener",
     "TrainingResult",
     "TrainingSettings",
+    "compute_losses",
     "evaluate",
     "evaluate_networks",
     "export_int8",
@@ -111,6 +115,7 @@ __getattr__, __dir__ = lazy(
         ".curves.runs": ("Run", "Runs", "runs"),
         ".data.batch": ("Batch",),
         ".data.dataset": ("Dataset", "Sample"),
+        ".data.tensors": ("TensorBatch",),
         ".devices": ("DeviceError",),
         ".evaluation": ("evaluate",),
         ".evaluation_table": ("EvaluationTable", "evaluate_networks"),
@@ -120,6 +125,7 @@ __getattr__, __dir__ = lazy(
         ".labelling.settings": ("LabelError", "LabelSettings"),
         ".layers": ("LayerError", "LayerInfo"),
         ".listeners.listener": ("TrainingListener",),
+        ".loss": ("compute_losses",),
         ".metrics": ("Metrics",),
         ".models": ("export_network", "load_model", "load_network"),
         ".reanalysis.reanalysis": ("Reanalysis", "reanalyze"),
