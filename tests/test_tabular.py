@@ -41,3 +41,27 @@ def test_frames_keep_the_numbers() -> None:
 def test_one_is_singular() -> None:
     assert [counted(number, "game") for number in (0, 1, 2, 1234)] == ["0 games", "1 game", "2 games", "1,234 games"]
     assert (counted(1, "ply", "plies"), counted(2, "ply", "plies")) == ("1 ply", "2 plies")
+
+
+def test_a_long_table_shows_its_beginning_and_its_end() -> None:
+    table = Players(*({"number": n} for n in range(100)))
+    lines = str(table).splitlines()
+    assert (len(lines), lines[1], lines[20], lines[21], lines[22], lines[-1]) == (
+        42, "     0", "    19", "... 60 more rows", "    80", "    99",
+    )  # fmt: skip
+    page = table._repr_html_()
+    assert '<td colspan="1">… 60 more rows</td>' in page
+    assert page.count("<tr>") == 42
+    assert len(table.rows()) == len(table.to_polars()) == 100
+
+
+def test_a_wide_row_is_a_list_and_a_long_cell_is_cut() -> None:
+    wide = Players({f"column {n}": "x" * 20 for n in range(10)})
+    assert str(wide).splitlines()[0] == f"column 0  {'x' * 20}"
+    assert len(str(wide).splitlines()) == 10
+    assert str(Players({"pv": "7g7f " * 40})).splitlines()[1] == ("7g7f " * 12)[:59] + "…"
+
+
+def test_results_say_what_they_are_in_a_line() -> None:
+    assert repr(PLAYERS) == "<Players: 2 rows>"
+    assert repr(Players({"name": "a"})) == "<Players: 1 row>"

@@ -13,6 +13,7 @@ from patience import PATIENCE_S, until
 from places import ROOT
 
 from fukayomi import Engine, EvaluatorError, Network, Position, analyse, play_match, read_record
+from fukayomi.engine import RootRule
 from fukayomi.engine.answer.move_choice import MoveChoice
 from fukayomi.engine.settings import UsiSettings
 from fukayomi.listener import Listener
@@ -319,3 +320,63 @@ def test_an_analysis_is_a_table_a_figure_and_files(tmp_path: Path) -> None:
     assert [path.name for path in analysis.save(tmp_path)] == names
     assert analysis.to_html() == (tmp_path / "analysis.html").read_text(encoding="utf-8")
     assert analysis.to_dict()["total_moves"] == 118
+
+
+def test_positions_and_moves_may_be_text() -> None:
+    with Engine("<hash>") as engine:
+        by_text = engine.search("startpos moves 7g7f", nodes=50, moves=["3c3d", "8c8d"], multipv=2)
+        engine.new_game()
+        position = Position("startpos moves 7g7f")
+        by_object = engine.search(position, nodes=50, moves=[Move.from_usi("3c3d"), Move.from_usi("8c8d")], multipv=2)
+        assert by_text.rows() == by_object.rows()
+        assert engine.search(position.sfen(), nodes=5).best in position.legal_moves
+        with pytest.raises(InvalidSfenError):
+            engine.search("7g7f", nodes=5)
+        assert engine.network.evaluate("startpos").winrates == engine.network.evaluate([Position()]).winrates
+
+
+def test_the_tree_tells_of_every_position_that_it_reached() -> None:
+    with Engine("<hash>") as engine:
+        result = engine.search("startpos", nodes=400, multipv=30)
+        root = engine.tree("startpos")
+        assert root.rows() == result.rows()
+        assert (root.best, root.position) == (result.best, Position())
+        for line in result.lines[:3]:
+            node = engine.tree(f"startpos moves {line.move.usi()}")
+            assert [each.move for each in node.lines if each.visits == 0] or len(node.lines) == 30
+            assert {each.move for each in node.lines} == set(node.position.useful_moves)
+            assert sum(each.visits for each in node.lines) == line.visits - 1
+            assert [node.best] == line.pv[1:2]
+            order = [each.visits for each in node.lines]
+            assert order == sorted(order, reverse=True)
+            mean = sum(each.visits * each.winrate for each in node.lines) / (line.visits - 1)
+            assert mean == pytest.approx(1 - line.winrate, abs=0.5 / line.visits + 1e-3)
+        deep = Position("startpos")
+        for move in result.lines[0].pv[:3]:
+            deep.push(move)
+        assert engine.tree(deep).best == result.lines[0].pv[3]
+        assert (
+            repr(root) == f"<TreeNode: {root.best.usi()}, {sum(e.visits > 0 for e in root.lines)} of 30 moves visited>"
+        )
+        for outside in ("startpos moves 9g9f 9c9d 9f9e 9d9e", "4k4/9/9/9/9/9/9/9/4K4 b G"):
+            with pytest.raises(ValueError, match="the tree has no moves of"):
+                engine.tree(outside)
+
+
+def test_gumbel_search_of_one_position() -> None:
+    params = UsiSettings().search_params()
+    params.root_rule, params.gumbel_moves, params.seed = RootRule.GUMBEL, 4, 3
+    with Engine("<hash>", params=params) as engine:
+        result = engine.search("startpos", nodes=32, multipv=30)
+        visited = [line.move for line in result.lines if line.visits]
+        again = engine.search("startpos", nodes=32, multipv=30)
+    assert len(visited) <= 4
+    assert result.best in visited
+    assert next(iter(result.policy)) == result.best
+    assert sum(result.policy.values()) == pytest.approx(1)
+    assert len(result.policy) > len(visited), "the improved policy has moves that were not sampled"
+    assert set(again.policy) <= set(Position().legal_moves)
+    with Engine("<hash>") as engine:
+        usual = engine.search("startpos", nodes=100, multipv=30)
+    total = sum(line.visits for line in usual.lines)
+    assert usual.policy == {line.move: line.visits / total for line in usual.lines if line.visits}

@@ -105,7 +105,7 @@ class StrategyTable(Tabular):
         ]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class StrategyCounts(Tabular):
     """Counts the strategies of games; `tables` has the result."""
 

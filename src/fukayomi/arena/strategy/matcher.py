@@ -52,7 +52,7 @@ class Tag:
         return self if self.color is None else Tag(self.definition, self.color.opponent)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Classification(Tabular):
     """The strategies of a game."""
 
@@ -60,6 +60,9 @@ class Classification(Tabular):
     """The ply at which each tag was found, including helper tags and hidden ones."""
     tags: tuple[Tag, ...]
     """The tags to show, in the order of the definitions."""
+
+    def __repr__(self) -> str:
+        return f"<Classification: {', '.join(tag.label for tag in self.tags) or 'nothing'}>"
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
         """One row per tag to show."""

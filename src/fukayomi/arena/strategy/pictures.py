@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from fukayomi.arena.strategy.counts import StrategyRow, StrategyTable
+from fukayomi.arena.strategy.counts import StrategyCounts, StrategyRow, StrategyTable
 from fukayomi.errors import InvalidValueError
 from fukayomi.files.atomic import replace_file
 from fukayomi.pictures import JAPANESE_FONTS, japanese_font, kind_of, new_figure, picture_bytes
@@ -77,15 +77,18 @@ def find_lettering(candidates: Sequence[str] = JAPANESE_FONTS) -> Lettering:
 
 
 def plot_shares(
-    tables: Sequence[StrategyTable], path: Path | str | None = None, *, lettering: Lettering | None = None
+    tables: StrategyCounts | Sequence[StrategyTable],
+    path: Path | str | None = None,
+    *,
+    lettering: Lettering | None = None,
 ) -> "Figure":
     """Plot a panel per table: shares as bars with the number of games, and Black's win rates with 95 % intervals.
 
         counts = arena.count_strategies("games/", by="engine")
-        arena.plot_shares(counts.tables(top=20), "shares.svg")
+        arena.plot_shares(counts, "shares.svg")
 
     Args:
-        tables: Tables to plot: the first MAX_PANELS, with their first MAX_BARS rows.
+        tables: Counts or their tables (`StrategyCounts.tables`) to plot: the first MAX_PANELS, with their first MAX_BARS rows.
         path: Also write the plot to this file, .svg or .png.
         lettering: Fonts; by default the first Japanese font that is installed.
 
@@ -93,7 +96,8 @@ def plot_shares(
         ValueError: The path has another suffix.
     """
     lettering = lettering or find_lettering()
-    shown = [replace(table, combinations=table.combinations[:MAX_BARS]) for table in tables[:MAX_PANELS]]
+    first = _tables_of(tables)[:MAX_PANELS]
+    shown = [replace(table, combinations=table.combinations[:MAX_BARS]) for table in first]
     rows = [row for table in shown for row in table.combinations]
     lines = sum(_label(row, lettering).count("\n") + 1 for row in rows) / max(1, len(shown))
 
@@ -109,8 +113,12 @@ def plot_shares(
     return _finish(draw, len(shown), (9.0, max(4.2, 1.4 + 0.26 * lines)), path, lettering)
 
 
+def _tables_of(tables: StrategyCounts | Sequence[StrategyTable]) -> Sequence[StrategyTable]:
+    return tables.tables() if isinstance(tables, StrategyCounts) else tables
+
+
 def plot_years(
-    tables: Sequence[StrategyTable],
+    tables: StrategyCounts | Sequence[StrategyTable],
     names: Sequence[str] = (),
     path: Path | str | None = None,
     *,
@@ -119,10 +127,10 @@ def plot_years(
     """Plot a panel per strategy: over the years, its share and Black's win rate with 95 % intervals.
 
         counts = arena.count_strategies("games/", by="year")
-        arena.plot_years(counts.tables(), ["角換わり", "相掛かり"], "years.svg")
+        arena.plot_years(counts, ["角換わり", "相掛かり"], "years.svg")
 
     Args:
-        tables: Tables by year, with all rows.
+        tables: Counts by year, or their tables with all rows.
         names: Japanese names of the rows to plot, at most MAX_PANELS; by default the most frequent.
         path: Also write the plot to this file, .svg or .png.
         lettering: Fonts; by default the first Japanese font that is installed.
@@ -130,7 +138,7 @@ def plot_years(
     Raises:
         ValueError: No row has one of the names, or the path has another suffix.
     """
-    lettering = lettering or find_lettering()
+    lettering, tables = lettering or find_lettering(), _tables_of(tables)
     unknown = [name for name in names if not any(table.find(name) for table in tables)]
     if unknown:
         raise InvalidValueError(f"no row is named {', '.join(map(repr, unknown))}")
