@@ -304,6 +304,9 @@ void bind_move(nb::module_& m) {
                      "    >>> move = Move.from_usi('8h2b+')\n"
                      "    >>> move.is_promotion, move.to_square\n"
                      "    (True, 10)")
+        .def(
+            "__init__", [](Move* move, const nb::str& text) { new (move) Move(move_from_usi(utf8(text))); }, "text"_a,
+            "A USI move, as `from_usi`.\n\nRaises:\n    InvalidMoveError: The text is not a move.")
         .def_static(
             "from_usi", [](const nb::str& text) { return move_from_usi(utf8(text)); }, "text"_a,
             "Parse a USI move: 7g7f, 8h2b+, P*5e.\n\nRaises:\n    InvalidMoveError: The text is not a move.")
@@ -340,7 +343,12 @@ Move move_at(const Moves& moves, nb::ssize_t index) {
 
 bool contains(const Moves& moves, const nb::object& item) {
     Move move;
-    return nb::try_cast(item, move) && std::find(moves.list.begin(), moves.list.end(), move) != moves.list.end();
+    nb::str text;
+    if (!nb::try_cast(item, move)) {
+        if (!nb::try_cast(item, text)) return false;
+        move = move_from_usi(utf8(text));
+    }
+    return std::find(moves.list.begin(), moves.list.end(), move) != moves.list.end();
 }
 
 void bind_moves(nb::module_& m) {
