@@ -17,9 +17,9 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
-from fukayomi.arena.game.choices import OpeningOrder
-from fukayomi.arena.match.configuration import build_settings as build_match
+from fukayomi.arena.game.rules import OpeningOrder
 from fukayomi.arena.match.match import run_match
+from fukayomi.arena.match.settings import build_settings as build_match
 from fukayomi.arena.match.workers import LocalWorkers
 from fukayomi.engine import Engine, Network
 from fukayomi.engine.evaluators.backends.machine import usable_cpus

@@ -24,7 +24,7 @@ Engines are USI engines (``"fukayomi-usi"``), `fukayomi.Engine`, or any `MovePla
     old     -60.73              3       9          2      2       5            1
 
 Games come from paths (match folders, PGN, records), as objects, as (black, white, result) tuples or from a DataFrame;
-`fukayomi.arena.results.game_input.Games` has the details. Results are tables: print them, or call ``to_pandas()``.
+`fukayomi.arena.results.sources.Games` has the details. Results are tables: print them, or call ``to_pandas()``.
 """
 
 from typing import TYPE_CHECKING
@@ -44,8 +44,7 @@ if TYPE_CHECKING:
     from fukayomi.arena.results.sequential_test import SprtResult, sprt
     from fukayomi.arena.statistics.intervals import CountsError, Strength, WinRate, elo, win_rate
     from fukayomi.arena.statistics.sprt import SprtError
-    from fukayomi.arena.strategy.classify import classify_strategies, count_strategies
-    from fukayomi.arena.strategy.counts import StrategyCounts
+    from fukayomi.arena.strategy.counts import StrategyCounts, classify_strategies, count_strategies
     from fukayomi.arena.strategy.matcher import Classification
     from fukayomi.arena.strategy.pictures import plot_shares, plot_years
 
@@ -94,8 +93,7 @@ __getattr__, __dir__ = lazy(
         ".results.sequential_test": ("SprtResult", "sprt"),
         ".statistics.intervals": ("CountsError", "Strength", "WinRate", "elo", "win_rate"),
         ".statistics.sprt": ("SprtError",),
-        ".strategy.classify": ("classify_strategies", "count_strategies"),
-        ".strategy.counts": ("StrategyCounts",),
+        ".strategy.counts": ("StrategyCounts", "classify_strategies", "count_strategies"),
         ".strategy.matcher": ("Classification",),
         ".strategy.pictures": ("plot_shares", "plot_years"),
     },

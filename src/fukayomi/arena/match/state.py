@@ -6,8 +6,7 @@ from pathlib import Path
 
 from fukayomi.arena.game.openings import Opening
 from fukayomi.arena.game.player import Failure
-from fukayomi.arena.match.schedule import ScheduledGame, schedule
-from fukayomi.arena.match.settings import MatchSettings
+from fukayomi.arena.match.settings import MatchSettings, ScheduledGame, schedule
 from fukayomi.arena.match.store import LOCK, MatchStore, read_settings, select_failures, select_warnings
 from fukayomi.arena.results.game import Game
 from fukayomi.arena.results.match_db import StoreError, open_match, select_results, select_times

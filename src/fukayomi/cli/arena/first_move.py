@@ -13,7 +13,7 @@ from fukayomi.tabular import counted
 
 if TYPE_CHECKING:
     from fukayomi.arena.results.first_move import FirstMoveResults
-    from fukayomi.arena.results.score import MatchScore
+    from fukayomi.arena.results.game import MatchScore
 
 
 @dataclass(frozen=True)

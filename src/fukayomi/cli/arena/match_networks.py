@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
-from fukayomi.arena.game import choices
 from fukayomi.arena.match.settings import MatchSettings
 from fukayomi.cli.arena.match import report_result, watching
 from fukayomi.cli.arena.match_options import Sprt, read_sprt
@@ -98,7 +97,7 @@ def _play(
 ) -> "MatchResult":
     from fukayomi.selfplay import play_networks
 
-    given: dict[str, Any] = {"seed": choices.SEED, "playouts": PoolSettings().playouts}
+    given: dict[str, Any] = {"seed": 0, "playouts": PoolSettings().playouts}
     given |= given_options(games, "opening_plies", "openings", "sprt") | given_options(pool)
     PoolSettings(**{name: value for name, value in given.items() if name in PoolSettings.model_fields})  # checked early
     try:

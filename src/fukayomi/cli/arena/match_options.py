@@ -7,10 +7,8 @@ from typing import Annotated, Any, ClassVar
 
 import typer
 
-from fukayomi.arena.game import choices
-from fukayomi.arena.game.rules import ConfigurationError, Rules, split_command
-from fukayomi.arena.match.configuration import build_settings, check_programs, parse_fields
-from fukayomi.arena.match.settings import MatchSettings
+from fukayomi.arena.game.rules import DRAW_MOVES, DRAW_PLY, RESIGN_MOVES, ConfigurationError, Rules, split_command
+from fukayomi.arena.match.settings import MatchSettings, build_settings, check_programs, parse_fields
 from fukayomi.arena.statistics.sprt import SprtSettings
 from fukayomi.cli.common.options import AsJson, given_options, options_of
 from fukayomi.settings import merged, read
@@ -86,7 +84,7 @@ class RuleOptions:
         str | None,
         typer.Option(
             metavar="score=CP",
-            help=f"Adjudicate a loss when an engine scores -CP or worse for moves={choices.RESIGN_MOVES} moves in a "
+            help=f"Adjudicate a loss when an engine scores -CP or worse for moves={RESIGN_MOVES} moves in a "
             "row and its opponent agrees (both=false: whatever the opponent says). A side that scores so at its "
             "first move, as in a handicap game, plays on.",
             show_default="never",
@@ -96,8 +94,8 @@ class RuleOptions:
         str | None,
         typer.Option(
             metavar="score=CP",
-            help=f"Adjudicate a draw when both engines score within CP of 0 for moves={choices.DRAW_MOVES} moves each, "
-            f"from ply={choices.DRAW_PLY} on.",
+            help=f"Adjudicate a draw when both engines score within CP of 0 for moves={DRAW_MOVES} moves each, "
+            f"from ply={DRAW_PLY} on.",
             show_default="never",
         ),
     ] = None

@@ -10,8 +10,7 @@ from rich.text import Text
 
 from fukayomi.arena.game.player import Failure
 from fukayomi.arena.match.state import MatchListener, MatchState
-from fukayomi.arena.results.forfeits import causes_text
-from fukayomi.arena.results.game import Game
+from fukayomi.arena.results.game import Game, causes_text
 from fukayomi.arena.results.standings import PlayerStanding
 from fukayomi.arena.statistics.intervals import Strength
 from fukayomi.arena.statistics.move_times import MoveTimes, Times

@@ -16,8 +16,7 @@ from fukayomi.cli.common.text import json_text, printable
 from fukayomi.tabular import counted
 
 if TYPE_CHECKING:
-    from fukayomi.arena.positions.balanced_set import BalancedSet
-    from fukayomi.arena.positions.compare import PositionSet
+    from fukayomi.arena.positions.balanced_set import BalancedSet, PositionSet
 
 
 @options_of(
@@ -184,8 +183,8 @@ def compare(
     position, whatever the order of moves.
     """
     from fukayomi.arena.game.openings import read_openings
-    from fukayomi.arena.positions.compare import compare_positions
-    from fukayomi.arena.strategy.classify import default_matcher
+    from fukayomi.arena.positions.balanced_set import compare_positions
+    from fukayomi.arena.strategy.counts import default_matcher
 
     sets = compare_positions(read_openings(a), read_openings(b), options.ply, default_matcher())
     if as_json:

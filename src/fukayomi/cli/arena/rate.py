@@ -20,7 +20,7 @@ from fukayomi.tabular import counted
 if TYPE_CHECKING:
     from fukayomi.arena.ratings.rating import PlayerRating, Ratings
     from fukayomi.arena.results.game import Game
-    from fukayomi.arena.results.game_tally import GameTally
+    from fukayomi.arena.results.player_ratings import GameTally
     from fukayomi.listener import Listener
 
 LARGEST_ANCHOR = 100_000  # rating points
@@ -103,8 +103,8 @@ def rate(
 def _rate(sources: Sequence[Path], options: RatingOptions, *, pairs: bool, matrix: Path | None, as_json: bool) -> None:
     from fukayomi.arena.ratings.rating import rate_pairs, rate_tally
     from fukayomi.arena.ratings.table import write_table
-    from fukayomi.arena.results.game_input import iterate_games
-    from fukayomi.arena.results.game_tally import tally_games
+    from fukayomi.arena.results.player_ratings import tally_games
+    from fukayomi.arena.results.sources import iterate_games
     from fukayomi.cli.common.progress import StageBars
     from fukayomi.files.atomic import AtomicFile
 
@@ -146,7 +146,7 @@ def _without_forfeits(found: "GameTally", options: RatingOptions) -> Mapping[str
 
 def _forfeit_lines(found: "GameTally", clean: Mapping[str, float]) -> list[str]:
     """Lines about losses on time, by illegal moves or by failures, and the ratings without these games."""
-    from fukayomi.arena.results.forfeits import forfeits_text
+    from fukayomi.arena.results.game import forfeits_text
 
     notable = found.resting_on_forfeits
     others = sorted(found.forfeits.keys() - set(notable), key=lambda name: (-found.forfeits[name].total(), name))
@@ -198,7 +198,7 @@ def _as_json(
     clean: Mapping[str, float],
     problems: list[str],
 ) -> dict[str, Any]:
-    from fukayomi.arena.results.forfeits import by_name
+    from fukayomi.arena.results.game import by_name
 
     notable = set(found.resting_on_forfeits)
     document = _ratings_as_json(ratings) | {

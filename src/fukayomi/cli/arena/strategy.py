@@ -118,7 +118,7 @@ def _classify(
     each_game: bool,
     as_json: bool,
 ) -> None:
-    from fukayomi.arena.strategy.classify import classify_games, count_strategies
+    from fukayomi.arena.strategy.counts import classify_games, count_strategies
     from fukayomi.arena.strategy.matcher import Matcher
     from fukayomi.cli.arena import strategy_report as report
 

@@ -7,12 +7,11 @@ from functools import partial
 from pathlib import Path
 from typing import Self
 
-from fukayomi.arena.game.choices import OpeningOrder, Tournament
 from fukayomi.arena.game.openings import read_openings
-from fukayomi.arena.game.rules import split_command
-from fukayomi.arena.match.configuration import build_settings, check_programs
+from fukayomi.arena.game.rules import OpeningOrder, Tournament, split_command
 from fukayomi.arena.match.match import run_match
 from fukayomi.arena.match.result import MatchResult
+from fukayomi.arena.match.settings import build_settings, check_programs
 from fukayomi.arena.match.workers import LocalWorkers
 from fukayomi.engine.engine import Engine
 from fukayomi.engine.evaluators.backends.machine import usable_cpus
