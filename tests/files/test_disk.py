@@ -20,7 +20,7 @@ from fukayomi.data.formats.averages import read_averages
 from fukayomi.data.formats.content import as_rows
 from fukayomi.data.formats.hcpe import HCPE
 from fukayomi.data.jobs import job as job_module
-from fukayomi.data.stats.unique import UniqueCounter
+from fukayomi.data.stats.statistics import UniqueCounter
 from fukayomi.data.verbs import open_inputs
 from fukayomi.files import disk as disk_module
 from fukayomi.files.atomic import AtomicFile, replace_file

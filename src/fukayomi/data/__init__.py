@@ -32,8 +32,7 @@ from typing import TYPE_CHECKING
 from fukayomi._lazy import lazy
 
 if TYPE_CHECKING:
-    from fukayomi.data.check.check import check_data
-    from fukayomi.data.check.findings import Finding, Report
+    from fukayomi.data.check.check import Finding, Report, check_data
     from fukayomi.data.conditions import Filters
     from fukayomi.data.convert.convert import Conversion, NothingConvertedError, convert_data
     from fukayomi.data.convert.positions import HoldOut, convert_records, positions_of
@@ -43,13 +42,13 @@ if TYPE_CHECKING:
     from fukayomi.data.formats.averages import Averages
     from fukayomi.data.formats.book import BOOK_ENTRY
     from fukayomi.data.formats.cache import CachedPositions
+    from fukayomi.data.formats.format import DataFileError
     from fukayomi.data.formats.games import Targets
     from fukayomi.data.formats.hcp import HCP
     from fukayomi.data.formats.hcpe import HCPE, ResultFlag, Rows
     from fukayomi.data.formats.hcpe3 import Game, Games
     from fukayomi.data.formats.kinds import DataFormat
     from fukayomi.data.formats.psv import PSV
-    from fukayomi.data.formats.rows import DataFileError
     from fukayomi.data.formats.table import FORMATS, detect_data
     from fukayomi.data.printing import describe
     from fukayomi.data.stats.statistics import measure
@@ -107,8 +106,7 @@ __all__ = [
 __getattr__, __dir__ = lazy(
     __name__,
     {
-        ".check.check": ("check_data",),
-        ".check.findings": ("Finding", "Report"),
+        ".check.check": ("Finding", "Report", "check_data"),
         ".convert.convert": ("Conversion", "NothingConvertedError", "convert_data"),
         ".conditions": ("Filters",),
         ".convert.positions": ("HoldOut", "convert_records", "positions_of"),
@@ -124,7 +122,7 @@ __getattr__, __dir__ = lazy(
         ".formats.hcpe3": ("Game", "Games"),
         ".formats.kinds": ("DataFormat",),
         ".formats.psv": ("PSV",),
-        ".formats.rows": ("DataFileError",),
+        ".formats.format": ("DataFileError",),
         ".formats.table": ("FORMATS", "detect_data"),
         ".printing": ("describe",),
         ".stats.statistics": ("measure",),

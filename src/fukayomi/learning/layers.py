@@ -19,7 +19,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
-from fukayomi.data.formats.rows import DataFileError
+from fukayomi.data.formats.format import DataFileError
 from fukayomi.files.inputs import file_sha256, read_input
 from fukayomi.learning.position_weights import weights_of
 from fukayomi.settings.problems import first_problem

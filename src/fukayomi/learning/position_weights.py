@@ -14,7 +14,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from fukayomi.data.formats.rows import DataFileError
+from fukayomi.data.formats.format import DataFileError
 from fukayomi.files.inputs import read_input
 from fukayomi.tabular import counted
 

@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
-from fukayomi.data.formats.rows import DataFileError
+from fukayomi.data.formats.format import DataFileError
 from fukayomi.errors import InvalidValueError
 from fukayomi.files.atomic import replace_file
 from fukayomi.files.inputs import read_input

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Self, cast
 
 from fukayomi._native import KeySet
-from fukayomi.data.formats.rows import DataFileError
+from fukayomi.data.formats.format import DataFileError
 from fukayomi.files.atomic import replace_file
 from fukayomi.files.lock import FolderLock
 from fukayomi.selfplay.settings import LeafError

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from fukayomi import _native
 from fukayomi._native import FinishedGame, KeySet, SelfplayPool
-from fukayomi.data.records.skipped import Skipped
+from fukayomi.data.records.reading import Skipped
 from fukayomi.engine.evaluation import evaluate_packed
 from fukayomi.engine.network import Network
 from fukayomi.files.disk import Room

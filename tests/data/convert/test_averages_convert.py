@@ -30,10 +30,10 @@ from fukayomi.data.formats.averages import (
     header_bytes,
 )
 from fukayomi.data.formats.cache import read_cache
+from fukayomi.data.formats.format import DataFileError
 from fukayomi.data.formats.hcpe import read_hcpe
 from fukayomi.data.formats.hcpe3 import Games
 from fukayomi.data.formats.kinds import DataFormat, Target
-from fukayomi.data.formats.rows import DataFileError
 from fukayomi.data.formats.table import detect_data
 
 

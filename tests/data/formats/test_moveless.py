@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 
 from fukayomi.data import check_data, convert_data, load_rows, read_data, write_data
 from fukayomi.data.convert.convert import NothingConvertedError
+from fukayomi.data.formats.format import map_rows
 from fukayomi.data.formats.kinds import DataFormat
 from fukayomi.data.formats.psv import PSV, psv_record
-from fukayomi.data.formats.rows import map_rows
 from fukayomi.data.formats.table import detect_data
 from fukayomi.data.records.reading import Drop
 from fukayomi.data.stats.statistics import measure

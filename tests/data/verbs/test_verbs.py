@@ -12,15 +12,14 @@ from typer.testing import CliRunner
 from verb_runs import as_bytes, make_games, make_inputs
 
 from fukayomi._native import EVAL_SCALE
-from fukayomi.data.convert.blocks import read_blocks
-from fukayomi.data.convert.keys import game_hashes, seeded_keys
+from fukayomi.data.convert.blocks import game_hashes, read_blocks, seeded_keys
 from fukayomi.data.dedup import average
 from fukayomi.data.formats.content import as_rows
+from fukayomi.data.formats.format import DataFileError, map_rows
 from fukayomi.data.formats.hcpe import HCPE, read_hcpe, without_flags
 from fukayomi.data.formats.hcpe3 import Game, join_games, read_hcpe3
 from fukayomi.data.formats.kinds import DataFormat
 from fukayomi.data.formats.psv import PSV
-from fukayomi.data.formats.rows import DataFileError, map_rows
 from fukayomi.data.verbs import (
     FilterConditions,
     Inputs,

@@ -18,10 +18,9 @@ from typer.testing import CliRunner
 from verb_runs import BAD, SUFFIXES, VERBS, make_inputs, run
 
 from fukayomi.data.formats import hcpe3
-from fukayomi.data.formats.rows import DataFileError
+from fukayomi.data.formats.format import DataFileError
 from fukayomi.data.jobs import job as job_module
-from fukayomi.data.jobs.folder import JobError
-from fukayomi.data.jobs.job import Job
+from fukayomi.data.jobs.job import Job, JobError
 from fukayomi.data.verbs import open_inputs
 from fukayomi.files.lock import LockedError
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from patience import until
 
-from fukayomi.data.formats.rows import DataFileError
+from fukayomi.data.formats.format import DataFileError
 from fukayomi.files.disk import DiskError
 from fukayomi.learning import Dataset, TrainingListener, TrainingSettings, train
 from fukayomi.learning.checkpoint import load_checkpoint

@@ -16,7 +16,7 @@ from learning_samples import Interrupter
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from fukayomi import fan_out
-from fukayomi.data.formats.rows import DataFileError
+from fukayomi.data.formats.format import DataFileError
 from fukayomi.learning import (
     CheckpointError,
     Dataset,

@@ -10,9 +10,8 @@ import typer
 from fukayomi.arena.positions.balanced import EVEN_MIDDLE_GAMES, EVEN_OPENINGS, BalanceConditions, Exclusion
 from fukayomi.cli.common.errors import INTERRUPTED, fail
 from fukayomi.cli.common.options import AsJson, check_target, given_options, options_of
-from fukayomi.cli.common.problems import print_problems
-from fukayomi.cli.common.progress import StageBars
-from fukayomi.cli.common.text import json_text, printable
+from fukayomi.cli.common.progress import StageBars, number_table
+from fukayomi.cli.common.text import json_text, print_problems, printable
 from fukayomi.tabular import counted
 
 if TYPE_CHECKING:
@@ -123,8 +122,6 @@ def _reasons(conditions: BalanceConditions) -> dict[Exclusion, str]:
 def _print_balanced(found: "BalancedSet", out: Path) -> None:
     from rich.console import Console
 
-    from fukayomi.cli.common.tables import number_table
-
     table = number_table("games", "left out", "left")
     left = found.games_read
     table.add_row("read", "", f"{left:,}")
@@ -218,8 +215,6 @@ def _print_comparison(
 ) -> None:
     from rich.console import Console
     from rich.markup import escape
-
-    from fukayomi.cli.common.tables import number_table
 
     names = [escape(printable(path.name)) for path in paths]
     common = number_table(f"at ply {ply}", *names)

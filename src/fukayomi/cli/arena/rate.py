@@ -12,8 +12,8 @@ import typer
 
 from fukayomi.arena.ratings.options import RatingOptions
 from fukayomi.cli.common.options import AsJson, given_options, options_of
-from fukayomi.cli.common.problems import print_problems
-from fukayomi.cli.common.text import json_text, printable
+from fukayomi.cli.common.progress import StageBars
+from fukayomi.cli.common.text import json_text, print_problems, printable
 from fukayomi.listener import Notes
 from fukayomi.tabular import counted
 
@@ -105,7 +105,6 @@ def _rate(sources: Sequence[Path], options: RatingOptions, *, pairs: bool, matri
     from fukayomi.arena.ratings.table import write_table
     from fukayomi.arena.results.player_ratings import tally_games
     from fukayomi.arena.results.sources import iterate_games
-    from fukayomi.cli.common.progress import StageBars
     from fukayomi.files.atomic import AtomicFile
 
     listener = Notes()

@@ -8,14 +8,13 @@ import typer
 
 from fukayomi.cli.common.errors import INTERRUPTED, fail
 from fukayomi.cli.common.options import AsJson
-from fukayomi.cli.common.problems import print_copies, print_problems
 from fukayomi.cli.common.progress import StageBars
-from fukayomi.cli.common.text import json_text
+from fukayomi.cli.common.text import json_text, print_copies, print_problems
 from fukayomi.data.formats.kinds import DataFormat, Encoding, Target
 from fukayomi.tabular import counted
 
 if TYPE_CHECKING:
-    from fukayomi.data.check.findings import Report
+    from fukayomi.data.check.check import Report
     from fukayomi.data.convert.convert import Conversion
 
 Inputs = Annotated[

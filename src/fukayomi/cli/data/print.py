@@ -7,8 +7,7 @@ import typer
 
 from fukayomi.cli.common.errors import INTERRUPTED, fail
 from fukayomi.cli.common.options import AsJson
-from fukayomi.cli.common.problems import print_problems
-from fukayomi.cli.common.text import json_text, printable
+from fukayomi.cli.common.text import json_text, print_problems, printable
 from fukayomi.cli.data.formats import SourceFormat
 
 _SHOWN = 10
@@ -35,7 +34,7 @@ def print_file(
     game, and their variations, too.
     """
     from fukayomi.data.printing import describe
-    from fukayomi.data.records.skipped import Skipped
+    from fukayomi.data.records.reading import Skipped
 
     skipped = Skipped()
     try:

@@ -11,7 +11,7 @@ from fukayomi.cli.common.options import AsJson
 from fukayomi.cli.common.progress import StageBars
 from fukayomi.cli.common.text import json_text
 from fukayomi.cli.data.verb_command import InputFiles, SourceFormat, inputs_of
-from fukayomi.data.defaults import UNIQUE_MEMORY
+from fukayomi.data.formats.kinds import UNIQUE_MEMORY
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fukayomi.cli.common.errors import INTERRUPTED, fail
-from fukayomi.cli.common.problems import print_copies, print_problems
 from fukayomi.cli.common.progress import StageBars
-from fukayomi.cli.common.text import json_text
+from fukayomi.cli.common.text import json_text, print_copies, print_problems
 from fukayomi.data.formats.kinds import DataFormat
 from fukayomi.tabular import counted
 

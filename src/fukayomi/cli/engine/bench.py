@@ -10,6 +10,7 @@ import typer
 
 from fukayomi._native import HashEvaluator, Search, SearchParams, UniformEvaluator
 from fukayomi.cli.common.options import NETWORK_HELP, AsJson, is_subcommand
+from fukayomi.cli.common.progress import StageBars, number_table
 from fukayomi.cli.common.text import json_text
 from fukayomi.shogi import START_SFEN, InvalidSfenError, Position
 
@@ -100,7 +101,6 @@ def measure_network(
     model: Path | None, positions: dict[str, Position], nodes: int | None, batch: int
 ) -> "NetworkSpeed":
     """Measure a network; None is the embedded one."""
-    from fukayomi.cli.common.progress import StageBars
     from fukayomi.engine.measuring.speed import measure_speed
     from fukayomi.engine.network import Network
 
@@ -111,8 +111,6 @@ def measure_network(
 def print_network(speed: "NetworkSpeed") -> None:
     """Print a table with one row per position, and the speed of the network alone."""
     from rich.console import Console
-
-    from fukayomi.cli.common.tables import number_table
 
     table = number_table("position", "nodes", "evaluations", "seconds", "nodes/s")
     for search in speed.searches:
@@ -133,8 +131,6 @@ def print_network(speed: "NetworkSpeed") -> None:
 def print_table(results: dict[str, BenchResult]) -> None:
     """Print a table with one row per position."""
     from rich.console import Console
-
-    from fukayomi.cli.common.tables import number_table
 
     table = number_table("position", "nodes", "nodes/CPU-s", "nodes/s", "bytes/node")
     for name, result in results.items():

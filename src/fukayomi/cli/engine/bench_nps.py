@@ -12,6 +12,7 @@ import typer
 
 from fukayomi.cli.common.errors import fail
 from fukayomi.cli.common.options import AsJson, check_target
+from fukayomi.cli.common.progress import StageBars, number_table
 from fukayomi.cli.common.text import json_text
 from fukayomi.engine.settings import EMBEDDED, is_network_name
 
@@ -99,7 +100,6 @@ def nps(subjects: SubjectOptions, where: PositionOptions, output: NpsOptions) ->
     fukayomi bench nps --model old.onnx --model new.onnx --positions 50
     fukayomi bench nps --engine gps=/usr/games/gpsusi --picture nps.png
     """
-    from fukayomi.cli.common.progress import StageBars
     from fukayomi.engine.measuring.nps import compare_nps
 
     if output.picture is not None:
@@ -154,7 +154,7 @@ def _subjects(options: SubjectOptions, stack: ExitStack) -> "list[Subject]":
 
 def _positions(options: PositionOptions) -> "tuple[list[Position], list[str]]":
     """The positions, and messages about records that were skipped, which are printed."""
-    from fukayomi.cli.common.problems import print_problems
+    from fukayomi.cli.common.text import print_problems
     from fukayomi.cli.engine.analysis_games import reading_errors
     from fukayomi.engine.measuring.nps import sample_records
 
@@ -201,7 +201,6 @@ def _document(comparison: "NpsComparison") -> dict[str, object]:
 def _print(comparison: "NpsComparison", limit: str) -> None:
     from rich.console import Console
 
-    from fukayomi.cli.common.tables import number_table
     from fukayomi.engine.measuring.nps import DEFINITIONS, STATISTICS, ratio_text
     from fukayomi.tabular import counted
 

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from fukayomi.cli.common.errors import fail
+from fukayomi.cli.common.progress import progress_bar
 from fukayomi.cli.common.text import json_text, printable
 from fukayomi.cli.engine.given_positions import positions_of
 from fukayomi.shogi import BLACK, MateReason, MateResult, MateSolver, Position
@@ -60,7 +61,6 @@ def mate(
     fukayomi mate game.kif --ply 98
     fukayomi mate solved-problem.kif --ply 0
     """
-    from fukayomi.cli.common.progress import progress_bar
 
     positions = [(name, position) for source in sources for name, position in positions_of(source, options.ply)]
     for name, position in positions:  # all errors come before the first search

@@ -10,6 +10,7 @@ import typer
 
 from fukayomi.cli.common.errors import USAGE, fail
 from fukayomi.cli.common.options import AsJson, Model, check_target
+from fukayomi.cli.common.progress import number_table
 from fukayomi.cli.common.text import json_text
 from fukayomi.cli.engine.given_positions import position_at, records_of
 from fukayomi.shogi import Position
@@ -172,7 +173,6 @@ def _print(worth: "PositionWorth", console: "Console") -> None:
 
 
 def _table(console: "Console", title: str, rows: "Sequence[Mapping[str, object]]") -> None:
-    from fukayomi.cli.common.tables import number_table
 
     table = number_table(*(HEADS[name] for name in rows[0]), title=title)
     for row in rows:

@@ -9,7 +9,7 @@ import typer
 
 from fukayomi.cli.common.errors import USAGE, fail
 from fukayomi.cli.common.options import AsJson, by_short_name, check_target, given_options, options_of
-from fukayomi.cli.common.progress import StageBars
+from fukayomi.cli.common.progress import StageBars, number_table
 from fukayomi.cli.common.text import json_text, printable
 from fukayomi.engine.settings import is_network_name
 from fukayomi.learning.settings import CONFIDENCE, RESAMPLES, RunSettings, TargetSettings, TrainingSettings
@@ -140,8 +140,6 @@ def _print(table: "EvaluationTable") -> None:
     from rich import box
     from rich.console import Console
     from rich.markup import escape
-
-    from fukayomi.cli.common.tables import number_table
 
     console = Console(highlight=False)
     kinds = {Path(row.network).suffix for row in table.results}

@@ -25,9 +25,8 @@ from fukayomi._lazy import lazy
 if TYPE_CHECKING:
     from fukayomi.data.conditions import FilterConditions
     from fukayomi.data.convert.blocks import Inputs, VerbError, open_inputs
-    from fukayomi.data.defaults import Unit
-    from fukayomi.data.formats.kinds import DataFormat
-    from fukayomi.data.jobs.summary import Summary
+    from fukayomi.data.formats.kinds import DataFormat, Unit
+    from fukayomi.data.jobs.job import Summary
     from fukayomi.data.verbs.filtering import filter
     from fukayomi.data.verbs.merging import merge
     from fukayomi.data.verbs.rescaling import fix_eval
@@ -55,10 +54,9 @@ __getattr__, __dir__ = lazy(
     __name__,
     {
         "fukayomi.data.convert.blocks": ("Inputs", "VerbError", "open_inputs"),
-        "fukayomi.data.defaults": ("Unit",),
-        "fukayomi.data.formats.kinds": ("DataFormat",),
-        "fukayomi.data.jobs.summary": ("Summary",),
         "fukayomi.data.conditions": ("FilterConditions",),
+        "fukayomi.data.formats.kinds": ("DataFormat", "Unit"),
+        "fukayomi.data.jobs.job": ("Summary",),
         ".filtering": ("filter",),
         ".merging": ("merge",),
         ".rescaling": ("fix_eval",),

@@ -15,8 +15,7 @@ from fukayomi.data.formats.hcpe3 import Games
 from fukayomi.data.formats.kinds import DataFormat
 from fukayomi.data.formats.psv import PSV
 from fukayomi.data.formats.table import refusal
-from fukayomi.data.jobs.inputs import Files, opened
-from fukayomi.data.jobs.summary import Summary
+from fukayomi.data.jobs.job import Files, Summary, opened
 from fukayomi.data.verbs.job import finish, stream_blocks, verb_job
 from fukayomi.listener import SILENT, Listener
 from fukayomi.shogi.record import Record

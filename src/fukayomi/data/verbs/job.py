@@ -5,9 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from fukayomi.data.convert.blocks import Block, Cursor, Inputs, VerbError, read_blocks
-from fukayomi.data.jobs.job import Job
-from fukayomi.data.jobs.summary import Summary
-from fukayomi.data.records.skipped import Skipped
+from fukayomi.data.jobs.job import Job, Summary
+from fukayomi.data.records.reading import Skipped
 from fukayomi.files.disk import Room
 from fukayomi.listener import Listener, counter
 from fukayomi.tabular import counted

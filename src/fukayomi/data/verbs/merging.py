@@ -5,12 +5,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from fukayomi.data.convert.blocks import Block, VerbError
-from fukayomi.data.convert.keys import game_hashes
+from fukayomi.data.convert.blocks import Block, VerbError, game_hashes
 from fukayomi.data.jobs.buckets import BucketFiles
-from fukayomi.data.jobs.inputs import Files, opened
-from fukayomi.data.jobs.job import Job
-from fukayomi.data.jobs.summary import Summary
+from fukayomi.data.jobs.job import Files, Job, Summary, opened
 from fukayomi.data.verbs.job import finish, room_for_copy, stream_blocks, verb_job
 from fukayomi.listener import SILENT, Listener
 

@@ -5,11 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
-from fukayomi.data.convert.blocks import VerbError
-from fukayomi.data.convert.keys import index_keys, seeded_keys
-from fukayomi.data.formats.rows import map_rows
-from fukayomi.data.jobs.inputs import Files, opened
-from fukayomi.data.jobs.summary import Summary
+from fukayomi.data.convert.blocks import VerbError, index_keys, seeded_keys
+from fukayomi.data.formats.format import map_rows
+from fukayomi.data.jobs.job import Files, Summary, opened
 from fukayomi.data.verbs.job import finish, stream_blocks, verb_job
 from fukayomi.listener import SILENT, Listener
 

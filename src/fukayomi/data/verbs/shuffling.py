@@ -12,14 +12,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from fukayomi.data.convert.blocks import Block, Inputs
-from fukayomi.data.convert.keys import index_keys
-from fukayomi.data.defaults import SHUFFLE_MEMORY
-from fukayomi.data.formats.kinds import DataFormat
+from fukayomi.data.convert.blocks import Block, Inputs, index_keys
+from fukayomi.data.formats.kinds import SHUFFLE_MEMORY, DataFormat
 from fukayomi.data.jobs.buckets import BucketFiles, flat_bytes
-from fukayomi.data.jobs.inputs import Files, opened
-from fukayomi.data.jobs.job import Job
-from fukayomi.data.jobs.summary import Summary
+from fukayomi.data.jobs.job import Files, Job, Summary, opened
 from fukayomi.data.verbs.job import finish, stream_blocks, verb_job
 from fukayomi.files.disk import Room
 from fukayomi.listener import SILENT, Listener

@@ -7,8 +7,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from fukayomi.data.convert.blocks import Block, Inputs, VerbError
-from fukayomi.data.convert.keys import (
+from fukayomi.data.convert.blocks import (
+    Block,
+    Inputs,
+    VerbError,
     game_hashes,
     hash_numbers,
     held_out,
@@ -16,9 +18,8 @@ from fukayomi.data.convert.keys import (
     position_hashes,
     seeded_keys,
 )
-from fukayomi.data.defaults import SPLIT_RUN, Unit
-from fukayomi.data.jobs.inputs import Files, opened
-from fukayomi.data.jobs.summary import Summary
+from fukayomi.data.formats.kinds import SPLIT_RUN, Unit
+from fukayomi.data.jobs.job import Files, Summary, opened
 from fukayomi.data.verbs.job import finish, room_for_copy, stream_blocks, verb_job
 from fukayomi.listener import SILENT, Listener
 from fukayomi.tabular import counted

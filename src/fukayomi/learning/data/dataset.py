@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from fukayomi import _native
 from fukayomi._native import EVAL_SCALE, NO_POLICY_LABEL, POLICY_LABELS
+from fukayomi.data.formats.format import DataFileError
 from fukayomi.data.formats.hcpe import HCPE
 from fukayomi.data.formats.kinds import DataFormat
 from fukayomi.data.formats.psv import PSV
-from fukayomi.data.formats.rows import DataFileError
 from fukayomi.data.formats.table import UnknownDataError, detect_data, refusal
 from fukayomi.errors import InvalidValueError
 from fukayomi.files.inputs import problem_of

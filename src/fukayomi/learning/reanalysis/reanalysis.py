@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 
 from fukayomi import __version__
 from fukayomi.data.convert.blocks import Inputs, open_inputs
+from fukayomi.data.formats.format import DataFileError
 from fukayomi.data.formats.kinds import DataFormat
-from fukayomi.data.formats.rows import DataFileError
 from fukayomi.data.jobs.job import Job
-from fukayomi.data.records.skipped import Skipped
+from fukayomi.data.records.reading import Skipped
 from fukayomi.engine.evaluation import evaluate_packed
 from fukayomi.engine.network import Network
 from fukayomi.files.inputs import file_sha256
