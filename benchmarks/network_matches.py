@@ -26,10 +26,9 @@ from fukayomi.engine.evaluators.backends.machine import usable_cpus
 from fukayomi.engine.network import embedded_network
 from fukayomi.engine.settings import UsiSettings
 from fukayomi.loop import build_settings
-from fukayomi.loop.families import suffix_of
 from fukayomi.loop.learner import create_network
 from fukayomi.loop.run import Run
-from fukayomi.loop.settings import OPENINGS
+from fukayomi.loop.settings import OPENINGS, suffix_of
 from fukayomi.selfplay import play_networks
 
 NAMES = ("one", "two")

@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING
 from fukayomi._lazy import lazy
 
 if TYPE_CHECKING:
-    from fukayomi.data.check.check import Finding, Report, check_data
+    from fukayomi.data.check import Finding, Report, check_data
     from fukayomi.data.conditions import Filters
     from fukayomi.data.convert.convert import Conversion, NothingConvertedError, convert_data
     from fukayomi.data.convert.positions import HoldOut, convert_records, positions_of
@@ -106,7 +106,7 @@ __all__ = [
 __getattr__, __dir__ = lazy(
     __name__,
     {
-        ".check.check": ("Finding", "Report", "check_data"),
+        ".check": ("Finding", "Report", "check_data"),
         ".convert.convert": ("Conversion", "NothingConvertedError", "convert_data"),
         ".conditions": ("Filters",),
         ".convert.positions": ("HoldOut", "convert_records", "positions_of"),

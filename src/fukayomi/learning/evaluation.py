@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from fukayomi.errors import InvalidValueError
-from fukayomi.learning.data.batches import prefetch
+from fukayomi.learning.data.batch import prefetch
 from fukayomi.learning.data.dataset import Dataset
 from fukayomi.learning.data.tensors import TensorBatch
 from fukayomi.learning.devices import DeviceError, choose_device

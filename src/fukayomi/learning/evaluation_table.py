@@ -18,17 +18,19 @@ from torch import nn
 
 from fukayomi._native import NO_POLICY_LABEL
 from fukayomi.errors import InvalidValueError
-from fukayomi.learning.bootstrap import (
-    Estimate,
-    Floats,
-    percentile_estimates,
-    resample_means,
-)
-from fukayomi.learning.data.batches import prefetch
+from fukayomi.learning.data.batch import prefetch
 from fukayomi.learning.data.dataset import Dataset
 from fukayomi.learning.data.tensors import TensorBatch
 from fukayomi.learning.evaluation import EVALUATION_BATCH, place_network, refuse_numbers, require_ranges
-from fukayomi.learning.metrics import MEASURES, of_positions_with_moves, position_metrics
+from fukayomi.learning.metrics import (
+    MEASURES,
+    Estimate,
+    Floats,
+    of_positions_with_moves,
+    percentile_estimates,
+    position_metrics,
+    resample_means,
+)
 from fukayomi.learning.settings import CONFIDENCE, RESAMPLES, VAL_LAMBDA
 from fukayomi.listener import SILENT, Listener
 from fukayomi.nn.network import evaluation_mode

@@ -12,7 +12,7 @@ import command_runs
 import pytest
 from places import RECORDS
 
-from fukayomi.data.check import check
+from fukayomi.data import check
 
 run = partial(command_runs.run, "data")
 

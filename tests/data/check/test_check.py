@@ -11,7 +11,7 @@ import pytest
 from game_samples import random_game, random_games
 
 from fukayomi import _native
-from fukayomi.data.check.check import Level, Report, check_data
+from fukayomi.data.check import Level, Report, check_data
 from fukayomi.data.convert.convert import convert_data
 from fukayomi.data.convert.writers import DataWriter
 from fukayomi.data.formats.format import DataFileError

@@ -12,7 +12,7 @@ import pytest
 from command_runs import run
 from places import RECORDS
 
-from fukayomi.data.check.check import Level, Report, check_data
+from fukayomi.data.check import Level, Report, check_data
 from fukayomi.data.convert.convert import convert_data
 from fukayomi.data.formats.format import DataFileError
 from fukayomi.data.formats.kinds import DataFormat, Target

@@ -13,7 +13,7 @@ from game_samples import random_games
 from typer.testing import CliRunner
 
 from fukayomi._native import EVAL_SCALE, MATE_CP
-from fukayomi.data.check.check import check_data
+from fukayomi.data.check import check_data
 from fukayomi.data.convert.convert import convert_data
 from fukayomi.data.convert.writers import DataWriter
 from fukayomi.data.dedup.run import run_dedup

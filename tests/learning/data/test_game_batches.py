@@ -18,7 +18,7 @@ from fukayomi.data.formats.hcpe import HCPE
 from fukayomi.data.formats.hcpe3 import Game, Games, join_games
 from fukayomi.learning import Batch, Dataset, TrainingSettings, evaluate, train
 from fukayomi.learning.checkpoint import load_checkpoint
-from fukayomi.learning.data.batches import training_batches
+from fukayomi.learning.data.batch import training_batches
 from fukayomi.learning.data.tensors import TensorBatch
 from fukayomi.learning.loss import LossWeights, compute_losses
 from fukayomi.nn.config import NetworkConfig

@@ -14,7 +14,7 @@ from fukayomi.data.formats.kinds import DataFormat, Encoding, Target
 from fukayomi.tabular import counted
 
 if TYPE_CHECKING:
-    from fukayomi.data.check.check import Report
+    from fukayomi.data.check import Report
     from fukayomi.data.convert.convert import Conversion
 
 Inputs = Annotated[
@@ -178,7 +178,7 @@ def check(
     Records and moves are numbered from 0, lines from 1. Duplicates are found among the first 134 million rows (2 GiB of
     memory) and 17 million games (1.5 GiB); fukayomi data uniq removes any number of duplicate rows.
     """
-    from fukayomi.data.check.check import check_data
+    from fukayomi.data.check import check_data
 
     if good is not None and any(good.absolute() == file.absolute() for file in files):
         raise typer.BadParameter(f"{good} is also an input", param_hint="--good")

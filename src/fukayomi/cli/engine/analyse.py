@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 
     from fukayomi.cli.common.progress import Bar
     from fukayomi.engine.analysis.game_analysis import GameAnalysis
-    from fukayomi.engine.report.files import ReportFolder
-    from fukayomi.engine.report.index import AnalysisIndex
+    from fukayomi.engine.report.files import AnalysisIndex, ReportFolder
     from fukayomi.shogi.record import Record
 
 BOTH_LIMITS = f"{ANALYSIS_NODES} nodes or {ANALYSIS_TIME_MS}ms per position, whichever comes first"
@@ -248,8 +247,7 @@ def analyse_several(run: AnalysisRun, sources: "Sequence[Path | Record]", out: P
         out: Folder of the reports; None: none are written.
         as_json: Print the documents, each when its game is finished, and last what was left out.
     """
-    from fukayomi.engine.report.files import INDEX, LOCK
-    from fukayomi.engine.report.index import AnalysisIndex
+    from fukayomi.engine.report.files import INDEX, LOCK, AnalysisIndex
 
     if out is not None and (out / INDEX).exists() and not (out / LOCK).exists():
         fail(f"{out} holds an {INDEX} of something else: choose another folder")

@@ -166,8 +166,8 @@ def _positions(options: PositionOptions) -> "tuple[list[Position], list[str]]":
         if not positions:
             fail("there is no position in the records")
         return positions, problems
+    from fukayomi.engine.evaluation import sample_positions
     from fukayomi.engine.network import Network
-    from fukayomi.engine.sampling import sample_positions
 
     with Network() as network:
         positions = sample_positions(network.evaluator, options.positions, options.seed)

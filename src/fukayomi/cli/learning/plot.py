@@ -11,7 +11,7 @@ from fukayomi.cli.common.options import AsJson, check_target
 from fukayomi.cli.common.text import json_text, printable
 
 if TYPE_CHECKING:
-    from fukayomi.learning.curves.runs import Runs
+    from fukayomi.learning.curves.pictures import Runs
 
 SUFFIXES = (".svg", ".png", ".html")
 DEFAULT_OUTPUT = Path("curves.html")
@@ -75,7 +75,7 @@ def plot(
             raise typer.BadParameter(f"{path} is none of {', '.join(SUFFIXES)}", param_hint="--output")
         check_target(path)
     named = [_named(run) for run in runs]
-    from fukayomi.learning.curves.runs import runs as read_runs
+    from fukayomi.learning.curves.pictures import runs as read_runs
 
     paths = [path for _, path in named]
     names = {name or str(path): path for name, path in named}

@@ -187,8 +187,7 @@ def _run(configuration: "RunConfiguration", out: Path, source: SourceOptions) ->
     from rich.console import Console
 
     from fukayomi.cli.learning.train_progress import TrainingProgress
-    from fukayomi.learning.listeners.json_lines import JsonLinesListener
-    from fukayomi.learning.listeners.tensorboard import TensorBoardListener
+    from fukayomi.learning.listeners import JsonLinesListener, TensorBoardListener
     from fukayomi.learning.training.training import train as run_training
     from fukayomi.listener import fan_out
 

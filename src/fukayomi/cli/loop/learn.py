@@ -113,7 +113,7 @@ def learn(
 
 
 def _settings(file: Path | None, options: LearnOptions, out: Path) -> "LoopSettings":
-    from fukayomi.loop.folder import SETTINGS_NAME
+    from fukayomi.loop.run import SETTINGS_NAME
     from fukayomi.loop.settings import build_settings, preset_names, read_settings
 
     layers: list[dict[str, Any]] = []
@@ -300,8 +300,8 @@ def _left(manifest: "Manifest") -> str:
 
 
 def _manifest(folder: Path) -> "Manifest":
-    from fukayomi.loop.folder import RunFolder
     from fukayomi.loop.ingest import Manifest
+    from fukayomi.loop.run import RunFolder
 
     RunFolder(folder).saved_settings()  # it is a run
     return Manifest(folder)

@@ -24,7 +24,7 @@ from fukayomi.data.formats.kinds import DataFormat, Encoding, Target
 from fukayomi.data.formats.table import FORMATS
 from fukayomi.files.atomic import AtomicFile
 from fukayomi.files.folder import AtomicFolder
-from fukayomi.shogi.formats.detect import Format
+from fukayomi.shogi.formats.reader import Format
 from fukayomi.shogi.formats.writer import UTF_8_SUFFIXES, encode_record, name_of
 from fukayomi.shogi.record import Record
 from fukayomi.tabular import counted

@@ -1,7 +1,6 @@
 """Limits that a `go` sets for a search."""
 
-from fukayomi.engine.clock import Clock, budget
-from fukayomi.engine.control import Limits
+from fukayomi.engine.control import Clock, Limits, budget
 from fukayomi.engine.settings import UsiSettings
 from fukayomi.shogi import BLACK, Position
 from fukayomi.usi.text import Go

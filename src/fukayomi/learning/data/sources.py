@@ -22,7 +22,7 @@ from fukayomi.data.formats.format import DataFileError, map_rows
 from fukayomi.data.formats.hcpe import HCPE, RESULT_FLAGS, without_flags
 from fukayomi.data.formats.psv import psv_to_hcpe
 from fukayomi.learning.data.batch import Batch, HeadArrays
-from fukayomi.learning.position_weights import read_weights
+from fukayomi.learning.layers import read_weights
 from fukayomi.listener import Listener
 from fukayomi.nn.config import SHORT_TERM_PLIES
 from fukayomi.shogi import Move

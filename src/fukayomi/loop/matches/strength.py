@@ -5,13 +5,10 @@ from fukayomi.arena.ratings.rating import Ratings
 from fukayomi.arena.results.match_db import DATABASE
 from fukayomi.arena.results.player_ratings import rate
 from fukayomi.listener import SILENT, Listener
-from fukayomi.loop.families import check_family
-from fukayomi.loop.folder import RunFolder
-from fukayomi.loop.inputs import check_network, check_program, naming
 from fukayomi.loop.journal import Journal, KeptNetwork, Measured, network_name
 from fukayomi.loop.matches.play import Contest, Contestant, check_match
-from fukayomi.loop.run import Run
-from fukayomi.loop.settings import StrengthSettings
+from fukayomi.loop.run import Run, RunFolder, check_network, check_program, naming
+from fukayomi.loop.settings import StrengthSettings, check_family
 
 SEEDS = 1 << 32
 """Distance of the seeds of measurements from those of the gate: with the same seed the same games would count twice."""

@@ -3,8 +3,7 @@
 import re
 from functools import lru_cache
 
-from fukayomi.shogi.formats.candidates import MoveError, find_moves
-from fukayomi.shogi.formats.notation import PIECE_NAMES, SQUARE_NAMES
+from fukayomi.shogi.formats.notation import PIECE_NAMES, SQUARE_NAMES, MoveError, find_moves
 from fukayomi.shogi.position import Move, PieceType, Position
 
 PIECES = {name: piece for piece, name in PIECE_NAMES.items()} | {
