@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 class FirstMoveOptions:
     """Options that select the games that count."""
 
-    distinct: Annotated[bool, typer.Option("--distinct", help="Count repeated games once.")] = False
+    distinct: Annotated[bool, typer.Option("--distinct")] = False
+    """Count repeated games once."""
 
 
 def first_move(

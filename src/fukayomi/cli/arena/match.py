@@ -40,10 +40,8 @@ if TYPE_CHECKING:
 class OutOptions:
     """Options for the folder of the match."""
 
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Folder of the match (required): database, records, PGN."),
-    ] = None
+    out: Annotated[Path | None, typer.Option(metavar="DIR")] = None
+    """Folder of the match (required): database, records, PGN."""
 
 
 @options_of(MatchSettings, "tournament", panel="Games")
@@ -191,16 +189,14 @@ Out = Annotated[Path, typer.Option(metavar="DIR", help="Folder of the match: dat
 class NetworkGames:
     """The games, and when the match stops."""
 
-    games: Annotated[int, typer.Option(metavar="N", help="Games in total; can be raised later.", min=1)] = 400
+    games: Annotated[int, typer.Option(metavar="N", min=1)] = 400
+    """Games in total; can be raised later."""
     openings: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Openings, one SFEN or USI line per line; each is played twice with colours swapped.",
-            show_default="1000 balanced openings that come with the package",
-        ),
+        Path | None, typer.Option(metavar="FILE", show_default="1000 balanced openings that come with the package")
     ] = None
-    opening_plies: Annotated[int | None, typer.Option(metavar="PLY", help="Cut openings at this ply.", min=0)] = None
+    """Openings, one SFEN or USI line per line; each is played twice with colours swapped."""
+    opening_plies: Annotated[int | None, typer.Option(metavar="PLY", min=0)] = None
+    """Cut openings at this ply."""
     sprt: Sprt = None
 
 
@@ -215,13 +211,10 @@ class NetworkDevices:
 
     PANEL: ClassVar = "Network"
 
-    device: Annotated[
-        str,
-        typer.Option(
-            help="Library and device: native (residual and sparse), cpu (all in ONNX), openvino, cuda, tensorrt."
-        ),
-    ] = "native"
-    precision: Annotated[str, typer.Option(help="auto, fp32, fp16, bf16, int16 or int8.")] = "auto"
+    device: str = "native"
+    """Library and device: native (residual and sparse), cpu (all in ONNX), openvino, cuda, tensorrt."""
+    precision: str = "auto"
+    """auto, fp32, fp16, bf16, int16 or int8."""
 
 
 def networks(

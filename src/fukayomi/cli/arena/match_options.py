@@ -33,36 +33,18 @@ class EngineOptions:
 
     PANEL: ClassVar = "Engines"
 
-    engine: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=COMMAND", help="A USI engine, with a name of its own; repeat for every engine."),
-    ] = None
-    option: Annotated[
-        list[str] | None, typer.Option(metavar="NAME:KEY=VALUE", help="A USI option of the engine NAME.")
-    ] = None
-    undeclared_options: Annotated[
-        bool | None,
-        typer.Option(
-            "--undeclared-options",
-            help="Send options and values all the same that an engine does not declare; otherwise they are an error.",
-        ),
-    ] = None
-    engine_clock: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=CLOCK", help="A clock of its own for the engine NAME. If all have one, --clock is not needed."
-        ),
-    ] = None
-    engine_dir: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=PATH", help="Working directory of the engine NAME.")
-    ] = None
-    config: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE.toml",
-            help="Read settings from a file, with paths relative to it. Options on the command line take precedence.",
-        ),
-    ] = None
+    engine: Annotated[list[str] | None, typer.Option(metavar="NAME=COMMAND")] = None
+    """A USI engine, with a name of its own; repeat for every engine."""
+    option: Annotated[list[str] | None, typer.Option(metavar="NAME:KEY=VALUE")] = None
+    """A USI option of the engine NAME."""
+    undeclared_options: Annotated[bool | None, typer.Option("--undeclared-options")] = None
+    """Send options and values all the same that an engine does not declare; otherwise they are an error."""
+    engine_clock: Annotated[list[str] | None, typer.Option(metavar="NAME=CLOCK")] = None
+    """A clock of its own for the engine NAME. If all have one, --clock is not needed."""
+    engine_dir: Annotated[list[str] | None, typer.Option(metavar="NAME=PATH")] = None
+    """Working directory of the engine NAME."""
+    config: Annotated[Path | None, typer.Option(metavar="FILE.toml")] = None
+    """Read settings from a file, with paths relative to it. Options on the command line take precedence."""
 
 
 @options_of(
@@ -107,15 +89,9 @@ class RuleOptions:
 class RunOptions:
     """Options that may change from run to run."""
 
-    ray: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ADDRESS",
-            help="Play on a Ray cluster: auto (the one this machine belongs to), HOST:PORT, or ray://HOST:PORT from "
-            "outside. Plays as many games at once as the cluster has CPUs for, --cores-per-game (or 1) each.",
-            show_default="this machine",
-        ),
-    ] = None
+    ray: Annotated[str | None, typer.Option(metavar="ADDRESS", show_default="this machine")] = None
+    """Play on a Ray cluster: auto (the one this machine belongs to), HOST:PORT, or ray://HOST:PORT from outside. Plays
+    as many games at once as the cluster has CPUs for, --cores-per-game (or 1) each."""
     as_json: AsJson = False
 
 

@@ -24,16 +24,10 @@ if TYPE_CHECKING:
 class BalanceOptions:
     """The conditions for a line."""
 
-    middle_game: Annotated[
-        bool,
-        typer.Option(
-            "--middle-game",
-            help="End each line just before an evaluation first exceeds --eval2, at a ply from moves1 to moves2.",
-        ),
-    ] = False
-    less_than_moves2: Annotated[
-        bool, typer.Option("--less-than-moves2", hidden=True, help="dlshogi's name of --middle-game.")
-    ] = False
+    middle_game: Annotated[bool, typer.Option("--middle-game")] = False
+    """End each line just before an evaluation first exceeds --eval2, at a ply from moves1 to moves2."""
+    less_than_moves2: Annotated[bool, typer.Option("--less-than-moves2", hidden=True)] = False
+    """dlshogi's name of --middle-game."""
 
     def conditions(self) -> BalanceConditions:
         """The conditions as the library takes them.
@@ -160,9 +154,12 @@ def _balanced_as_json(found: "BalancedSet", out: Path, seconds: float) -> dict[s
 class CompareOptions:
     """Options for the comparison of sets."""
 
-    ply: Annotated[int, typer.Option(min=0, help="Cut all lines at this ply; shorter lines count as they are.")] = 24
-    top: Annotated[int, typer.Option(min=0, help="Strategies to list.")] = 12
-    english: Annotated[bool, typer.Option("--english", help="Name strategies in English.")] = False
+    ply: Annotated[int, typer.Option(min=0)] = 24
+    """Cut all lines at this ply; shorter lines count as they are."""
+    top: Annotated[int, typer.Option(min=0)] = 12
+    """Strategies to list."""
+    english: Annotated[bool, typer.Option("--english")] = False
+    """Name strategies in English."""
 
 
 def compare(

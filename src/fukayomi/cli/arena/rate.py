@@ -32,28 +32,22 @@ FORFEITS_LISTED = 20
 class RateOptions:
     """Options for the rating of players."""
 
-    anchor: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=R", help="Fix the rating of a player at R. Repeat for more players."),
-    ] = None
-    hide: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="Count the games of a player but do not list it. Repeat for more players."),
-    ] = None
-    pairs: Annotated[bool, typer.Option("--pairs", help="Also rate every two players by their own games.")] = False
-    first_mover: Annotated[
-        bool, typer.Option("--first-mover/--no-first-mover", help="Estimate the first-move advantage, or assume 0.")
-    ] = True
+    anchor: Annotated[list[str] | None, typer.Option(metavar="NAME=R")] = None
+    """Fix the rating of a player at R. Repeat for more players."""
+    hide: Annotated[list[str] | None, typer.Option(metavar="NAME")] = None
+    """Count the games of a player but do not list it. Repeat for more players."""
+    pairs: Annotated[bool, typer.Option("--pairs")] = False
+    """Also rate every two players by their own games."""
+    first_mover: Annotated[bool, typer.Option("--first-mover/--no-first-mover")] = True
+    """Estimate the first-move advantage, or assume 0."""
 
 
 @options_of(RatingOptions, "confidence", "simulations", "seed", panel="Errors")
 class ErrorOptions:
     """Options for the computation of rating errors."""
 
-    matrix: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE.csv", help="Write a table of the certainty (%) that each player beats each other."),
-    ] = None
+    matrix: Annotated[Path | None, typer.Option(metavar="FILE.csv")] = None
+    """Write a table of the certainty (%) that each player beats each other."""
 
 
 def rate(

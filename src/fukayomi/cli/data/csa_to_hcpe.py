@@ -26,10 +26,10 @@ class FilterOptions:
 class HoldOutOptions:
     """A test set of whole games."""
 
-    hold_out: Annotated[
-        int | None, typer.Option(min=2, metavar="N", help="Hold out one game in N for testing, chosen by its moves.")
-    ] = None
-    hold_out_to: Annotated[Path | None, typer.Option(help="File for the games held out.")] = None
+    hold_out: Annotated[int | None, typer.Option(min=2, metavar="N")] = None
+    """Hold out one game in N for testing, chosen by its moves."""
+    hold_out_to: Path | None = None
+    """File for the games held out."""
 
 
 def csa_to_hcpe(

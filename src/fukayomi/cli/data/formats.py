@@ -47,23 +47,13 @@ class ConvertOptions:
         Encoding,
         typer.Option(metavar="NAME", help=f"KIF and KI2: encoding of the files to write: {', '.join(Encoding)}."),
     ] = Encoding.UTF_8
-    one_hot: Annotated[
-        bool,
-        typer.Option("--one-hot", help="Records: take every move as its only candidate, even without a score."),
-    ] = False
-    random_plies: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            metavar="N",
-            help="Records with visits: skip positions up to the last move among the first N that did not have the "
-            "most visits. AobaZero: 30.",
-        ),
-    ] = 0
-    unfinished_as_draws: Annotated[
-        bool,
-        typer.Option("--unfinished-as-draws", help="Records: take games without an end, such as USI lines, as drawn."),
-    ] = False
+    one_hot: Annotated[bool, typer.Option("--one-hot")] = False
+    """Records: take every move as its only candidate, even without a score."""
+    random_plies: Annotated[int, typer.Option(min=0, metavar="N")] = 0
+    """Records with visits: skip positions up to the last move among the first N that did not have the most visits.
+    AobaZero: 30."""
+    unfinished_as_draws: Annotated[bool, typer.Option("--unfinished-as-draws")] = False
+    """Records: take games without an end, such as USI lines, as drawn."""
 
 
 def convert(

@@ -19,21 +19,14 @@ from fukayomi.data.formats.kinds import SHUFFLE_MEMORY, SPLIT_RUN, Unit
 class SplitOptions:
     """Options of ``fukayomi data split``."""
 
-    shares: Annotated[
-        str | None, typer.Option(help="Share of each part, in proportion: 90,10.", show_default="equal")
-    ] = None
-    every: Annotated[
-        int | None,
-        typer.Option(
-            min=2, metavar="N", help="Instead of shares: hold out one game, or run of rows, in N, in the second part."
-        ),
-    ] = None
-    by: Annotated[Unit, typer.Option(help="What stays together: games, equal ones too, or all rows of a position.")] = (
-        Unit.GAME
-    )
-    run: Annotated[
-        int, typer.Option(min=1, help="Consecutive rows that count as a game; 1 if the rows were shuffled.")
-    ] = SPLIT_RUN
+    shares: Annotated[str | None, typer.Option(show_default="equal")] = None
+    """Share of each part, in proportion: 90,10."""
+    every: Annotated[int | None, typer.Option(min=2, metavar="N")] = None
+    """Instead of shares: hold out one game, or run of rows, in N, in the second part."""
+    by: Unit = Unit.GAME
+    """What stays together: games, equal ones too, or all rows of a position."""
+    run: Annotated[int, typer.Option(min=1)] = SPLIT_RUN
+    """Consecutive rows that count as a game; 1 if the rows were shuffled."""
     seed: Seed = 0
     source: SourceFormat = None
     as_json: AsJson = False
@@ -89,9 +82,8 @@ def _shares(text: str, parts: int) -> tuple[float, ...]:
 class SampleOptions:
     """Options of ``fukayomi data sample``."""
 
-    positions: Annotated[
-        bool, typer.Option("--positions", help="Draw searched positions of hcpe3 games, written as hcpe.")
-    ] = False
+    positions: Annotated[bool, typer.Option("--positions")] = False
+    """Draw searched positions of hcpe3 games, written as hcpe."""
     seed: Seed = 0
     source: SourceFormat = None
     as_json: AsJson = False
@@ -130,13 +122,10 @@ class ShuffleOptions:
     """Options of ``fukayomi data shuffle``."""
 
     seed: Seed = 0
-    memory: Annotated[float, typer.Option(min=0.001, metavar="GIB", help="Memory to use, approximately.")] = (
-        SHUFFLE_MEMORY / 2**30
-    )
-    scratch: Annotated[
-        Path | None,
-        typer.Option(help="Folder for the work, up to 1.3 times as large as the input.", show_default="beside --out"),
-    ] = None
+    memory: Annotated[float, typer.Option(min=0.001, metavar="GIB")] = SHUFFLE_MEMORY / 2**30
+    """Memory to use, approximately."""
+    scratch: Annotated[Path | None, typer.Option(show_default="beside --out")] = None
+    """Folder for the work, up to 1.3 times as large as the input."""
     source: SourceFormat = None
     as_json: AsJson = False
 
@@ -168,9 +157,8 @@ def shuffle(inputs: InputFiles, out: Out, options: ShuffleOptions) -> None:
 class MergeOptions:
     """Options of ``fukayomi data merge``."""
 
-    unique_games: Annotated[
-        bool, typer.Option("--unique-games", help="Keep the first of games with the same start and moves.")
-    ] = False
+    unique_games: Annotated[bool, typer.Option("--unique-games")] = False
+    """Keep the first of games with the same start and moves."""
     source: SourceFormat = None
     as_json: AsJson = False
 
@@ -241,10 +229,8 @@ def filter_files(inputs: InputFiles, out: Out, options: FilterOptions) -> None:
 class FixEvalOptions:
     """Options of ``fukayomi data fix-eval``."""
 
-    scale: Annotated[
-        float | None,
-        typer.Option(metavar="CP", help="Scale of the inputs in centipawns.", show_default="fitted to the results"),
-    ] = None
+    scale: Annotated[float | None, typer.Option(metavar="CP", show_default="fitted to the results")] = None
+    """Scale of the inputs in centipawns."""
     source: SourceFormat = None
     as_json: AsJson = False
 

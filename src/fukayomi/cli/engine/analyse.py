@@ -42,65 +42,36 @@ class SearchOptions:
     PANEL: ClassVar = "Search"
 
     model: Model = None
-    nodes: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            max=2**31 - 1,
-            help="Maximum number of nodes per position, in a game on average.",
-            show_default=f"without --time, {BOTH_LIMITS}",
-        ),
-    ] = None
-    time_ms: Annotated[
-        int | None,
-        typer.Option(
-            "--time",
-            metavar="TIME",
-            parser=parse_time,
-            help="Maximum search time per position, in a game on average: 1s, 500ms, 1m; a bare number is "
-            "milliseconds.",
-            show_default=False,
-        ),
-    ] = None
-    multipv: Annotated[
-        int, typer.Option(min=1, max=MAX_MOVES, help="Candidates per position, in the page and the --json output.")
-    ] = ANALYSIS_CANDIDATES
-    evaluator: Annotated[
-        str, typer.Option(hidden=True, help="Search without a network, for tests: hash or uniform.")
-    ] = ""
+    nodes: Annotated[int | None, typer.Option(min=1, max=2**31 - 1, show_default=f"without --time, {BOTH_LIMITS}")] = (
+        None
+    )
+    """Maximum number of nodes per position, in a game on average."""
+    time_ms: Annotated[int | None, typer.Option("--time", metavar="TIME", parser=parse_time, show_default=False)] = None
+    """Maximum search time per position, in a game on average: 1s, 500ms, 1m; a bare number is milliseconds."""
+    multipv: Annotated[int, typer.Option(min=1, max=MAX_MOVES)] = ANALYSIS_CANDIDATES
+    """Candidates per position, in the page and the --json output."""
+    evaluator: Annotated[str, typer.Option(hidden=True)] = ""
+    """Search without a network, for tests: hash or uniform."""
 
 
 @dataclass(frozen=True)
 class ReportOptions:
     """Options for the moves to judge and the folder of the report."""
 
-    plies: Annotated[
-        str, typer.Option("--range", metavar="A:B", help="First and last ply to judge; either may be omitted.")
-    ] = ":"
-    number: Annotated[
-        int | None,
-        typer.Option(
-            "--game", metavar="N", min=1, help="Number of the game in a file with several.", show_default="all games"
-        ),
-    ] = None
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FOLDER",
-            help="Folder for the web page, the graph, the annotated record and the analysis itself. Of several games, "
-            "each gets a folder in it, and index.html lists them.",
-            show_default="GAME-analysis; with --json, no files",
-        ),
-    ] = None
-    png: Annotated[bool, typer.Option("--png", help="Also write the graph as PNG.")] = False
-    as_json: Annotated[
-        bool,
-        typer.Option(
-            "--json",
-            help="Print one JSON document per game, each on a line, instead of tables; "
-            "what was left out is in a last one, under problems.",
-        ),
-    ] = False
+    plies: Annotated[str, typer.Option("--range", metavar="A:B")] = ":"
+    """First and last ply to judge; either may be omitted."""
+    number: Annotated[int | None, typer.Option("--game", metavar="N", min=1, show_default="all games")] = None
+    """Number of the game in a file with several."""
+    out: Annotated[Path | None, typer.Option(metavar="FOLDER", show_default="GAME-analysis; with --json, no files")] = (
+        None
+    )
+    """Folder for the web page, the graph, the annotated record and the analysis itself. Of several games, each gets a
+    folder in it, and index.html lists them."""
+    png: Annotated[bool, typer.Option("--png")] = False
+    """Also write the graph as PNG."""
+    as_json: Annotated[bool, typer.Option("--json")] = False
+    """Print one JSON document per game, each on a line, instead of tables; what was left out is in a last one, under
+    problems."""
 
 
 def analyse(

@@ -148,9 +148,8 @@ def print_table(results: dict[str, BenchResult]) -> None:
 class BenchOptions:
     """Options that decide what is searched."""
 
-    evaluator: Annotated[
-        EvaluatorName, typer.Option(help="What evaluates positions: a network, or a function in its place.")
-    ] = EvaluatorName.HASH
+    evaluator: EvaluatorName = EvaluatorName.HASH
+    """What evaluates positions: a network, or a function in its place."""
     model: Annotated[
         Path | None,
         typer.Option(
@@ -159,27 +158,19 @@ class BenchOptions:
             show_default="with --evaluator network, the embedded network",
         ),
     ] = None
-    sfen: Annotated[
-        str | None,
-        typer.Option(help="Position to search.", show_default="the start, and a position with many drops"),
-    ] = None
+    sfen: Annotated[str | None, typer.Option(show_default="the start, and a position with many drops")] = None
+    """Position to search."""
     nodes: Annotated[
         int | None,
-        typer.Option(
-            min=1,
-            max=30_000_000,
-            help="Leaves to evaluate.",
-            show_default=f"{NODES}; with a network, as many as 5 seconds allow",
-        ),
+        typer.Option(min=1, max=30_000_000, show_default=f"{NODES}; with a network, as many as 5 seconds allow"),
     ] = None
-    batch: Annotated[
-        int | None,
-        typer.Option(min=1, max=4096, help="Leaves per batch.", show_default=f"{BATCH}; with a network, measured"),
-    ] = None
-    signature: Annotated[
-        bool,
-        typer.Option("--signature", help="Print only what the search does with 40 positions, on every computer alike."),
-    ] = False
+    """Leaves to evaluate."""
+    batch: Annotated[int | None, typer.Option(min=1, max=4096, show_default=f"{BATCH}; with a network, measured")] = (
+        None
+    )
+    """Leaves per batch."""
+    signature: Annotated[bool, typer.Option("--signature")] = False
+    """Print only what the search does with 40 positions, on every computer alike."""
     as_json: AsJson = False
 
 

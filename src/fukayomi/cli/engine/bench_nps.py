@@ -42,15 +42,12 @@ class SubjectOptions:
             show_default=f"without --engine, {EMBEDDED}",
         ),
     ] = None
-    engine: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=COMMAND", help="A USI engine; repeat for several.")
-    ] = None
-    option: Annotated[
-        list[str] | None, typer.Option(metavar="NAME:KEY=VALUE", help="A USI option of the engine NAME.")
-    ] = None
-    undeclared_options: Annotated[
-        bool, typer.Option("--undeclared-options", help="Send options all the same that an engine does not declare.")
-    ] = False
+    engine: Annotated[list[str] | None, typer.Option(metavar="NAME=COMMAND")] = None
+    """A USI engine; repeat for several."""
+    option: Annotated[list[str] | None, typer.Option(metavar="NAME:KEY=VALUE")] = None
+    """A USI option of the engine NAME."""
+    undeclared_options: Annotated[bool, typer.Option("--undeclared-options")] = False
+    """Send options all the same that an engine does not declare."""
 
 
 @dataclass(frozen=True)
@@ -60,32 +57,29 @@ class PositionOptions:
     PANEL: ClassVar = "Positions"
 
     records: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="PATH",
-            help="Game records, folders or archives to draw positions from; repeat for several.",
-            show_default="games that the embedded network plays",
-        ),
+        list[Path] | None, typer.Option(metavar="PATH", show_default="games that the embedded network plays")
     ] = None
-    positions: Annotated[int, typer.Option(min=1, max=100_000, help="Number of positions.")] = POSITIONS
-    seed: Annotated[int, typer.Option(help="Seed of the drawing.")] = 0
-    repeats: Annotated[int, typer.Option(min=1, max=1_000, help="How often each position is searched.")] = 1
+    """Game records, folders or archives to draw positions from; repeat for several."""
+    positions: Annotated[int, typer.Option(min=1, max=100_000)] = POSITIONS
+    """Number of positions."""
+    seed: int = 0
+    """Seed of the drawing."""
+    repeats: Annotated[int, typer.Option(min=1, max=1_000)] = 1
+    """How often each position is searched."""
     seconds: Annotated[
-        float | None,
-        typer.Option(
-            min=0.01, max=3600, help="Seconds of each search.", show_default=f"without --nodes, {SECONDS:.0f}"
-        ),
+        float | None, typer.Option(min=0.01, max=3600, show_default=f"without --nodes, {SECONDS:.0f}")
     ] = None
-    nodes: Annotated[
-        int | None, typer.Option(min=1, max=2**31 - 1, help="Nodes of each search.", show_default=False)
-    ] = None
+    """Seconds of each search."""
+    nodes: Annotated[int | None, typer.Option(min=1, max=2**31 - 1, show_default=False)] = None
+    """Nodes of each search."""
 
 
 @dataclass(frozen=True)
 class NpsOptions:
     """Options for the output."""
 
-    picture: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write a picture: .png or .svg.")] = None
+    picture: Annotated[Path | None, typer.Option(metavar="FILE")] = None
+    """Also write a picture: .png or .svg."""
     as_json: AsJson = False
 
 

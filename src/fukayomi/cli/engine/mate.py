@@ -24,22 +24,20 @@ WORDS = {
 class MateOptions:
     """The positions of games, the limits of each search, and the form of the output."""
 
-    ply: Annotated[
-        int | None,
-        typer.Option(min=0, metavar="N", help="Position after N plies of each game.", show_default="after the last"),
-    ] = None
-    nodes: Annotated[int, typer.Option(min=1, help="Maximum number of positions to search.")] = 1_000_000
-    time_ms: Annotated[
-        int | None, typer.Option("--time", metavar="MS", min=1, help="Maximum time in ms.", show_default="none")
-    ] = None
-    plies: Annotated[
-        int | None, typer.Option(min=1, max=1023, help="Longest mate to look for.", show_default="1023")
-    ] = None
-    shortest: Annotated[bool, typer.Option(help="Look for the shortest mate while the limits last, not for any.")] = (
-        True
-    )
-    memory_mb: Annotated[int, typer.Option("--memory", metavar="MiB", min=1, max=65_536, help="Hash table.")] = 256
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object for each position.")] = False
+    ply: Annotated[int | None, typer.Option(min=0, metavar="N", show_default="after the last")] = None
+    """Position after N plies of each game."""
+    nodes: Annotated[int, typer.Option(min=1)] = 1_000_000
+    """Maximum number of positions to search."""
+    time_ms: Annotated[int | None, typer.Option("--time", metavar="MS", min=1, show_default="none")] = None
+    """Maximum time in ms."""
+    plies: Annotated[int | None, typer.Option(min=1, max=1023, show_default="1023")] = None
+    """Longest mate to look for."""
+    shortest: bool = True
+    """Look for the shortest mate while the limits last, not for any."""
+    memory_mb: Annotated[int, typer.Option("--memory", metavar="MiB", min=1, max=65_536)] = 256
+    """Hash table."""
+    as_json: Annotated[bool, typer.Option("--json")] = False
+    """Print one JSON object for each position."""
 
 
 def mate(

@@ -43,17 +43,16 @@ class LossOptions:
 class EvalModelOptions:
     """Test sets, device, intervals and output."""
 
-    test: Annotated[
-        list[Path] | None, typer.Option(metavar="FILE", help="A test set; repeat for several.", show_default=False)
-    ] = None
-    confidence: Annotated[float, typer.Option(min=1, max=99.99, help="Confidence level of the intervals (%).")] = (
-        100 * CONFIDENCE
-    )
-    resamples: Annotated[
-        int, typer.Option(min=0, max=1_000_000, help="Random samples for the intervals; 0 omits them.")
-    ] = RESAMPLES
-    seed: Annotated[int, typer.Option(min=0, help="Random seed of the samples.")] = 0
-    csv: Annotated[Path | None, typer.Option("--csv", "-o", metavar="FILE", help="Also write the table as CSV.")] = None
+    test: Annotated[list[Path] | None, typer.Option(metavar="FILE", show_default=False)] = None
+    """A test set; repeat for several."""
+    confidence: Annotated[float, typer.Option(min=1, max=99.99)] = 100 * CONFIDENCE
+    """Confidence level of the intervals (%)."""
+    resamples: Annotated[int, typer.Option(min=0, max=1_000_000)] = RESAMPLES
+    """Random samples for the intervals; 0 omits them."""
+    seed: Annotated[int, typer.Option(min=0)] = 0
+    """Random seed of the samples."""
+    csv: Annotated[Path | None, typer.Option("--csv", "-o", metavar="FILE")] = None
+    """Also write the table as CSV."""
     as_json: AsJson = False
 
 

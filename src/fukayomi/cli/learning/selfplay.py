@@ -27,29 +27,20 @@ if TYPE_CHECKING:
 class RunOptions:
     """Options for the number of games, their folder, and who makes them."""
 
-    games: Annotated[
-        int | None, typer.Option("--games", "-n", help="Games to play, with those in DIR.", min=1, show_default=False)
-    ] = None
-    positions: Annotated[
-        int | None,
-        typer.Option(help="Positions with targets to make, instead of --games.", min=1, show_default=False),
-    ] = None
-    name: Annotated[str, typer.Option(help="Name of the worker; names of its files begin with it.")] = "selfplay"
-    seed: Annotated[
-        int, typer.Option(help="Random seed; a game depends on it and its number.", min=0, max=2**64 - 1)
-    ] = 0
-    parallel: Annotated[
-        int | None, typer.Option(help="Games at once.", show_default="64 a device, or more for large batches", min=1)
-    ] = None
-    reproducible: Annotated[
-        bool,
-        typer.Option(
-            "--reproducible", help="Run full batches only, so that games do not depend on which of them meet in one."
-        ),
-    ] = False
-    config: Annotated[
-        Path | None, typer.Option(metavar="TOML", help="File with settings; options change them.", show_default=False)
-    ] = None
+    games: Annotated[int | None, typer.Option("--games", "-n", min=1, show_default=False)] = None
+    """Games to play, with those in DIR."""
+    positions: Annotated[int | None, typer.Option(min=1, show_default=False)] = None
+    """Positions with targets to make, instead of --games."""
+    name: str = "selfplay"
+    """Name of the worker; names of its files begin with it."""
+    seed: Annotated[int, typer.Option(min=0, max=2**64 - 1)] = 0
+    """Random seed; a game depends on it and its number."""
+    parallel: Annotated[int | None, typer.Option(show_default="64 a device, or more for large batches", min=1)] = None
+    """Games at once."""
+    reproducible: Annotated[bool, typer.Option("--reproducible")] = False
+    """Run full batches only, so that games do not depend on which of them meet in one."""
+    config: Annotated[Path | None, typer.Option(metavar="TOML", show_default=False)] = None
+    """File with settings; options change them."""
     as_json: AsJson = False
 
 
@@ -59,12 +50,18 @@ class DeviceOptions:
 
     PANEL: ClassVar = "Device"
 
-    devices: Annotated[int, typer.Option(help="Devices that run the network.", min=1, max=8)] = 1
-    device: Annotated[str, typer.Option(help="Library and device: native, cpu, openvino, cuda, ...")] = "auto"
-    precision: Annotated[str, typer.Option(help="fp32, fp16, bf16, int16 or int8; auto: measured.")] = "auto"
-    threads: Annotated[int, typer.Option(help="CPU threads for a batch; 0: measured.", min=0)] = 0
-    batch_size: Annotated[int, typer.Option(help="Positions in a batch; 0: measured.", min=0)] = 0
-    cache_mb: Annotated[int, typer.Option(help="Memory for evaluations that may come again, MiB; 0: none.", min=0)] = 64
+    devices: Annotated[int, typer.Option(min=1, max=8)] = 1
+    """Devices that run the network."""
+    device: str = "auto"
+    """Library and device: native, cpu, openvino, cuda, ..."""
+    precision: str = "auto"
+    """fp32, fp16, bf16, int16 or int8; auto: measured."""
+    threads: Annotated[int, typer.Option(min=0)] = 0
+    """CPU threads for a batch; 0: measured."""
+    batch_size: Annotated[int, typer.Option(min=0)] = 0
+    """Positions in a batch; 0: measured."""
+    cache_mb: Annotated[int, typer.Option(min=0)] = 64
+    """Memory for evaluations that may come again, MiB; 0: none."""
 
 
 @dataclass(frozen=True)
@@ -73,15 +70,9 @@ class OpeningOptions:
 
     PANEL: ClassVar = "Openings"
 
-    openings: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="FILE",
-            help="Positions to begin at, drawn at random: hcp (*.hcp), or a line each, as SFEN or USI moves. 'FILE*2' "
-            "gives its positions twice the weight. May be given several times.",
-            show_default="the start position",
-        ),
-    ] = None
+    openings: Annotated[list[str] | None, typer.Option(metavar="FILE", show_default="the start position")] = None
+    """Positions to begin at, drawn at random: hcp (*.hcp), or a line each, as SFEN or USI moves. 'FILE*2' gives its
+    positions twice the weight. May be given several times."""
     book: Annotated[
         Path | None,
         typer.Option(
@@ -89,15 +80,10 @@ class OpeningOptions:
             help="Opening book in place of --openings: a game begins with its moves, drawn with the network's policy.",
         ),
     ] = None  # fmt: skip
-    book_plies: Annotated[int, typer.Option(help="Number of these moves at most.", min=1)] = 24
-    keep_apart: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="FILE",
-            help="Refuse openings, or a book that leads to openings, that share a position with this set.",
-            show_default=False,
-        ),
-    ] = None
+    book_plies: Annotated[int, typer.Option(min=1)] = 24
+    """Number of these moves at most."""
+    keep_apart: Annotated[list[Path] | None, typer.Option(metavar="FILE", show_default=False)] = None
+    """Refuse openings, or a book that leads to openings, that share a position with this set."""
 
 
 @dataclass(frozen=True)
@@ -106,20 +92,10 @@ class LeagueOptions:
 
     PANEL: ClassVar = "League"
 
-    league: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="TOML",
-            help="USI engines and earlier networks that play a share of the games; docs/selfplay.md has an example.",
-            show_default="nobody",
-        ),
-    ] = None
-    split_opponent: Annotated[
-        bool,
-        typer.Option(
-            "--split-opponent", help="Write games of the league to files of their own, NAME-000001_opp.hcpe3."
-        ),
-    ] = False
+    league: Annotated[Path | None, typer.Option(metavar="TOML", show_default="nobody")] = None
+    """USI engines and earlier networks that play a share of the games; docs/selfplay.md has an example."""
+    split_opponent: Annotated[bool, typer.Option("--split-opponent")] = False
+    """Write games of the league to files of their own, NAME-000001_opp.hcpe3."""
 
 
 @dataclass(frozen=True)
@@ -128,16 +104,12 @@ class ReportOptions:
 
     PANEL: ClassVar = "Reports"
 
-    log_lines: Annotated[
-        bool, typer.Option("--log-lines", help="Print dlshogi's log lines even on a terminal, in place of the table.")
-    ] = False
-    json_lines: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Append an object for each game, chunk and state.", show_default=False),
-    ] = None
-    tensorboard: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Folder for TensorBoard's curves.", show_default=False)
-    ] = None
+    log_lines: Annotated[bool, typer.Option("--log-lines")] = False
+    """Print dlshogi's log lines even on a terminal, in place of the table."""
+    json_lines: Annotated[Path | None, typer.Option(metavar="FILE", show_default=False)] = None
+    """Append an object for each game, chunk and state."""
+    tensorboard: Annotated[Path | None, typer.Option(metavar="DIR", show_default=False)] = None
+    """Folder for TensorBoard's curves."""
 
 
 @options_of(

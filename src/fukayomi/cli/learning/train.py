@@ -78,32 +78,18 @@ class SourceOptions:
 
     PANEL: ClassVar = "Run"
 
-    test: Annotated[
-        list[str] | None, typer.Option(help="Test set, in the same formats; may be given more than once.")
-    ] = None
-    preset: Annotated[
-        PresetName | None,
-        typer.Option(
-            help="Settings to start from. dlshogi: the defaults of its train.py, lr 0.01 constant, with averages. "
-            "dlshogi-large: batch 4096, 12 epochs, halving, warm-up, bf16, averages. "
-            "reanalyze: as in MuZero Reanalyze, 2 epochs, --value-weight 0.25, --n-step 5. "
-            "sparse: adamw, batch 4096, lr 0.002, the default of sparse networks."
-        ),
-    ] = None
-    config: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE.toml",
-            help="Read settings from a file, such as the config.toml of another run. Options on the command line win.",
-        ),
-    ] = None
-    resume: Annotated[
-        bool,
-        typer.Option("--resume", help="Go on from the checkpoint in --out, with the settings of its config.toml."),
-    ] = False
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the result as one JSON object; progress goes to stderr.")
-    ] = False
+    test: list[str] | None = None
+    """Test set, in the same formats; may be given more than once."""
+    preset: PresetName | None = None
+    """Settings to start from. dlshogi: the defaults of its train.py, lr 0.01 constant, with averages. dlshogi-large:
+    batch 4096, 12 epochs, halving, warm-up, bf16, averages. reanalyze: as in MuZero Reanalyze, 2 epochs, --value-weight
+    0.25, --n-step 5. sparse: adamw, batch 4096, lr 0.002, the default of sparse networks."""
+    config: Annotated[Path | None, typer.Option(metavar="FILE.toml")] = None
+    """Read settings from a file, such as the config.toml of another run. Options on the command line win."""
+    resume: Annotated[bool, typer.Option("--resume")] = False
+    """Go on from the checkpoint in --out, with the settings of its config.toml."""
+    as_json: Annotated[bool, typer.Option("--json")] = False
+    """Print the result as one JSON object; progress goes to stderr."""
 
 
 def train(

@@ -28,31 +28,17 @@ if TYPE_CHECKING:
 class LearnOptions:
     """Options for the sources of settings, and for what is printed."""
 
-    preset: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Settings to start from: tiny (2 cores, 15 minutes), cpu, gpu or fleet. Those of a file win.",
-        ),
-    ] = None
-    generations: Annotated[
-        int | None, typer.Option(min=1, help="Generations of the whole run; a larger number extends a run.")
-    ] = None
-    network: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Network of a new run, by its name: resnet5x64_relu, sparse-384x384 (made for CPUs), and others of "
-            "`fukayomi train`.",
-        ),
-    ] = None
-    initial: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Network whose weights a new run begins with, instead of random ones."),
-    ] = None
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the result as one JSON object; progress goes to stderr.")
-    ] = False
+    preset: Annotated[str | None, typer.Option(metavar="NAME")] = None
+    """Settings to start from: tiny (2 cores, 15 minutes), cpu, gpu or fleet. Those of a file win."""
+    generations: Annotated[int | None, typer.Option(min=1)] = None
+    """Generations of the whole run; a larger number extends a run."""
+    network: Annotated[str | None, typer.Option(metavar="NAME")] = None
+    """Network of a new run, by its name: resnet5x64_relu, sparse-384x384 (made for CPUs), and others of `fukayomi
+    train`."""
+    initial: Annotated[Path | None, typer.Option(metavar="FILE")] = None
+    """Network whose weights a new run begins with, instead of random ones."""
+    as_json: Annotated[bool, typer.Option("--json")] = False
+    """Print the result as one JSON object; progress goes to stderr."""
 
 
 def learn(
