@@ -18,7 +18,7 @@ from fukayomi.loop import LoopError, learn, read_status
 from fukayomi.loop.generation import play_here
 from fukayomi.loop.journal import Journal
 from fukayomi.loop.learner import TrainingFile, publish
-from fukayomi.loop.matches.strength import measure
+from fukayomi.loop.matches import measure
 from fukayomi.loop.run import Run, RunFolder
 from fukayomi.loop.settings import GeneratorSettings
 from fukayomi.selfplay.league import LeagueNetwork, LeagueSettings

@@ -34,8 +34,7 @@ from fukayomi._lazy import lazy
 if TYPE_CHECKING:
     from fukayomi.arena.game.move_player import MovePlayer
     from fukayomi.arena.match.play import play_match
-    from fukayomi.arena.match.result import MatchResult
-    from fukayomi.arena.match.state import MatchListener, MatchState
+    from fukayomi.arena.match.state import MatchListener, MatchResult, MatchState
     from fukayomi.arena.positions.balanced_set import BalancedSet, balanced_positions
     from fukayomi.arena.ratings.rating import Ratings
     from fukayomi.arena.results.first_move import FirstMoveResults, first_move
@@ -83,8 +82,7 @@ __getattr__, __dir__ = lazy(
     {
         ".game.move_player": ("MovePlayer",),
         ".match.play": ("play_match",),
-        ".match.result": ("MatchResult",),
-        ".match.state": ("MatchListener", "MatchState"),
+        ".match.state": ("MatchListener", "MatchResult", "MatchState"),
         ".positions.balanced_set": ("BalancedSet", "balanced_positions"),
         ".ratings.rating": ("Ratings",),
         ".results.first_move": ("FirstMoveResults", "first_move"),

@@ -31,7 +31,7 @@ _COMMANDS = {
     "data convert": "data.formats:convert",
     "data check": "data.formats:check",
     "data stats": "data.stats:stats",
-    "data print": "data.print:print_file",
+    "data print": "data.formats:print_file",
     "data split": "data.verbs:split",
     "data sample": "data.verbs:sample",
     "data shuffle": "data.verbs:shuffle",

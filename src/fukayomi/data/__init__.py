@@ -52,12 +52,9 @@ if TYPE_CHECKING:
     from fukayomi.data.formats.table import FORMATS, detect_data
     from fukayomi.data.printing import describe
     from fukayomi.data.stats.statistics import measure
-    from fukayomi.data.verbs.filtering import FilterConditions, filter
-    from fukayomi.data.verbs.merging import merge
-    from fukayomi.data.verbs.rescaling import fix_eval
-    from fukayomi.data.verbs.sampling import sample
+    from fukayomi.data.verbs.filtering import FilterConditions, filter, fix_eval
     from fukayomi.data.verbs.shuffling import shuffle
-    from fukayomi.data.verbs.splitting import split
+    from fukayomi.data.verbs.splitting import merge, sample, split
 
 __all__ = [
     "BOOK_ENTRY",
@@ -126,11 +123,8 @@ __getattr__, __dir__ = lazy(
         ".formats.table": ("FORMATS", "detect_data"),
         ".printing": ("describe",),
         ".stats.statistics": ("measure",),
-        ".verbs.filtering": ("FilterConditions", "filter"),
-        ".verbs.merging": ("merge",),
-        ".verbs.rescaling": ("fix_eval",),
-        ".verbs.sampling": ("sample",),
+        ".verbs.filtering": ("FilterConditions", "filter", "fix_eval"),
+        ".verbs.splitting": ("merge", "sample", "split"),
         ".verbs.shuffling": ("shuffle",),
-        ".verbs.splitting": ("split",),
     },
 )

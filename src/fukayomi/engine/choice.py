@@ -49,8 +49,7 @@ from fukayomi.engine.evaluators.backends.network_file import PARAMETER_SUFFIXES,
 from fukayomi.engine.evaluators.backends.torch import REMEDY as TORCH_REMEDY
 from fukayomi.engine.evaluators.backends.torch import SUFFIX as PARAMETER_SUFFIX
 from fukayomi.engine.evaluators.backends.torch import TorchCpu, TorchCuda
-from fukayomi.engine.evaluators.calls import LIBRARY_CALLS
-from fukayomi.engine.evaluators.protocol import NetworkEvaluator
+from fukayomi.engine.evaluators.protocol import LIBRARY_CALLS, NetworkEvaluator
 from fukayomi.engine.evaluators.timing import PROBES, filled_slot, probe_positions, run_batches
 from fukayomi.errors import InvalidValueError
 from fukayomi.files.atomic import replace_file

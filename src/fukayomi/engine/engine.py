@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from fukayomi.engine.analysis.analyser import analyse_record
 from fukayomi.engine.analysis.game_analysis import GameAnalysis, SearchLimits
-from fukayomi.engine.answer.go import has_limits, limits_of
-from fukayomi.engine.answer.move_choice import MoveChoice
+from fukayomi.engine.answer.move_choice import MoveChoice, has_limits, limits_of
 from fukayomi.engine.answer.output import search_infos
 from fukayomi.engine.control import Control, Lateness, Limits
 from fukayomi.engine.evaluators import EvaluatorError

@@ -21,8 +21,7 @@ from fukayomi.loop.generation import (
 from fukayomi.loop.ingest import Manifest, ingest
 from fukayomi.loop.journal import Entry, Ingested, Started, Step, Trained
 from fukayomi.loop.listener import SILENT, LogWriter, LoopListener
-from fukayomi.loop.matches.play import check_match, test_candidate
-from fukayomi.loop.matches.strength import check_strength, measure
+from fukayomi.loop.matches import check_match, check_strength, measure, test_candidate
 from fukayomi.loop.reanalysis import reanalyze_window
 from fukayomi.loop.run import Run, RunFolder
 from fukayomi.loop.settings import LoopError, LoopSettings, suffix_of

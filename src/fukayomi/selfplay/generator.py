@@ -30,10 +30,9 @@ from fukayomi.files.lock import FolderLock
 from fukayomi.interruption import StopRequest
 from fukayomi.listener import Listener
 from fukayomi.selfplay.chunk import read_chunk, require_origin
-from fukayomi.selfplay.journal import GameSummary, StoredGame
+from fukayomi.selfplay.journal import GameSummary, Opponents, StoredGame
 from fukayomi.selfplay.listener import SILENT, PlainListener, SelfplayListener, SelfplayProgress, SelfplayRun
 from fukayomi.selfplay.openings import BookOpenings, Openings
-from fukayomi.selfplay.opponents import Opponents
 from fukayomi.selfplay.pool_threads import PoolThreads, Report, games_at_once, slots_of
 from fukayomi.selfplay.settings import SelfplaySettings
 from fukayomi.selfplay.store import ChunkStore, Worker

@@ -18,8 +18,7 @@ from fukayomi.arena.calibration.settings import CalibrationError, CalibrationSet
 from fukayomi.arena.game.player import Failure
 from fukayomi.arena.game.time_control import TimeControl
 from fukayomi.arena.match.match import StartWorkers, run_match
-from fukayomi.arena.match.result import MatchResult
-from fukayomi.arena.match.state import MatchListener, MatchState
+from fukayomi.arena.match.state import MatchListener, MatchResult, MatchState
 from fukayomi.arena.match.store import FREE_SETTINGS, read_settings
 from fukayomi.arena.match.workers import LocalWorkers
 from fukayomi.arena.results.game import Game

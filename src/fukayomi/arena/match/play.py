@@ -14,8 +14,8 @@ from fukayomi.arena.game.openings import Opening, read_opening
 from fukayomi.arena.game.rules import OpeningOrder, Rules, Tournament, split_command
 from fukayomi.arena.game.time_control import TimeControl
 from fukayomi.arena.match.match import StartWorkers, run_match
-from fukayomi.arena.match.result import MatchResult
 from fukayomi.arena.match.settings import build_settings, check_programs
+from fukayomi.arena.match.state import MatchResult
 from fukayomi.arena.match.workers import LocalWorkers
 from fukayomi.arena.statistics.sprt import SprtSettings
 from fukayomi.errors import InvalidValueError

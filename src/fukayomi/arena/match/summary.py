@@ -3,8 +3,7 @@
 from dataclasses import asdict
 from typing import Any
 
-from fukayomi.arena.match.result import MatchResult
-from fukayomi.arena.match.state import MatchState
+from fukayomi.arena.match.state import MatchResult, MatchState
 from fukayomi.arena.results.diversity import Diversity, Variety
 from fukayomi.arena.results.game import MatchScore, by_name
 from fukayomi.arena.results.match_db import DATABASE

@@ -30,8 +30,7 @@ from fukayomi.tabular import counted
 
 if TYPE_CHECKING:
     from fukayomi.arena.match.match import StartWorkers
-    from fukayomi.arena.match.result import MatchResult
-    from fukayomi.arena.match.state import MatchListener
+    from fukayomi.arena.match.state import MatchListener, MatchResult
     from fukayomi.engine.network import Network
     from fukayomi.shogi import Position
 

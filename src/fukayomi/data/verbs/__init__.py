@@ -27,12 +27,9 @@ if TYPE_CHECKING:
     from fukayomi.data.convert.blocks import Inputs, VerbError, open_inputs
     from fukayomi.data.formats.kinds import DataFormat, Unit
     from fukayomi.data.jobs.job import Summary
-    from fukayomi.data.verbs.filtering import filter
-    from fukayomi.data.verbs.merging import merge
-    from fukayomi.data.verbs.rescaling import fix_eval
-    from fukayomi.data.verbs.sampling import sample
+    from fukayomi.data.verbs.filtering import filter, fix_eval
     from fukayomi.data.verbs.shuffling import shuffle
-    from fukayomi.data.verbs.splitting import split
+    from fukayomi.data.verbs.splitting import merge, sample, split
 
 __all__ = [
     "DataFormat",
@@ -57,11 +54,8 @@ __getattr__, __dir__ = lazy(
         "fukayomi.data.conditions": ("FilterConditions",),
         "fukayomi.data.formats.kinds": ("DataFormat", "Unit"),
         "fukayomi.data.jobs.job": ("Summary",),
-        ".filtering": ("filter",),
-        ".merging": ("merge",),
-        ".rescaling": ("fix_eval",),
-        ".sampling": ("sample",),
+        ".filtering": ("filter", "fix_eval"),
+        ".splitting": ("merge", "sample", "split"),
         ".shuffling": ("shuffle",),
-        ".splitting": ("split",),
     },
 )

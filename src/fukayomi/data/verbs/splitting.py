@@ -1,7 +1,12 @@
-"""``fukayomi data split``: divide the items of files among several others."""
+"""``fukayomi data split``: divide the items of files among several others.
+
+``fukayomi data sample``: items drawn at random, each with the same chance.
+
+``fukayomi data merge``: several files as one.
+"""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -14,12 +19,15 @@ from fukayomi.data.convert.blocks import (
     game_hashes,
     hash_numbers,
     held_out,
+    index_keys,
     packed_positions,
     position_hashes,
     seeded_keys,
 )
+from fukayomi.data.formats.format import map_rows
 from fukayomi.data.formats.kinds import SPLIT_RUN, Unit
-from fukayomi.data.jobs.job import Files, Summary, opened
+from fukayomi.data.jobs.buckets import BucketFiles
+from fukayomi.data.jobs.job import Files, Job, Summary, opened
 from fukayomi.data.verbs.job import finish, room_for_copy, stream_blocks, verb_job
 from fukayomi.listener import SILENT, Listener
 from fukayomi.tabular import counted
@@ -121,3 +129,141 @@ def _check(inputs: Inputs, outs: Sequence[Path | str], rule: _Rule) -> None:
         raise VerbError("a split by position needs rows (hcp, hcpe, psv) and shares")
     if rule.run < 1:
         raise VerbError(f"a run needs at least 1 row, not {rule.run}")
+
+
+_AT_ONCE = 1 << 18
+_TOP_BITS = 16
+
+
+def sample(
+    inputs: Files,
+    out: Path | str,
+    count: int,
+    *,
+    positions: bool = False,
+    seed: int = 0,
+    listener: Listener = SILENT,
+) -> Summary:
+    """Write `count` items, drawn at random without replacement, in the order of the inputs.
+
+    Each item has a key, a function of the seed and its number; the items with the lowest keys are taken. So the items
+    are counted first, and memory does not grow with their number. After a kill the same call resumes the work and
+    writes the same bytes.
+
+        sample("games.hcpe3", "some.hcpe", 100_000, positions=True)
+
+    Args:
+        inputs: What to draw from: hcp, hcpe, psv, hcpe3 or records, all of one format.
+        out: The file to write.
+        count: How many items to draw; all are taken if there are fewer.
+        positions: Draw searched positions of hcpe3 games, written as hcpe, instead of games.
+        seed: Random seed; the same seed gives identical output.
+        listener: Hears of the progress.
+
+    Raises:
+        VerbError: `positions` is given and the inputs are not hcpe3, or `count` is less than 1.
+        ValueError: An input is damaged.
+        OSError: A file cannot be read or written.
+    """
+    inputs = opened(inputs)
+    if count < 1:
+        raise VerbError(f"the number of items must be 1 or more, not {count}")
+    if positions:
+        if inputs.kind != "hcpe3":
+            raise VerbError(f"positions are drawn from hcpe3 games, not from {inputs.kind}")
+        inputs = replace(inputs, as_rows=True)
+    with verb_job("sample", inputs, [out], {"count": count, "seed": seed}, listener=listener) as job:
+        if "limit" not in job.memory:
+            if inputs.rows is not None:
+                total = sum(len(map_rows(path, inputs.rows.dtype)) for path in inputs.paths)
+            else:
+                for _ in stream_blocks(job, inputs, "counting"):
+                    pass
+                total = job.read
+            job.memory["limit"] = _key_limit(total, count, seed)
+        limit = np.uint64(job.memory["limit"])
+        for block in stream_blocks(job, inputs, "sampling"):
+            chosen = index_keys(block, seed) <= limit
+            job.outputs[0].append(block.take(chosen), int(chosen.sum()))
+        return finish(job)
+
+
+def _key_limit(total: int, count: int, seed: int) -> int:
+    """The `count`-th lowest of the keys of `total` items; found in two passes, the first over their highest bits."""
+    if count >= total:
+        return (1 << 64) - 1
+    shift = np.uint64(64 - _TOP_BITS)
+    below = np.zeros(1 << _TOP_BITS, np.int64)
+    for first in range(0, total, _AT_ONCE):
+        below += np.bincount((_keys(first, total, seed) >> shift).astype(np.int64), minlength=len(below))
+    ends = np.cumsum(below)
+    top = int(np.searchsorted(ends, count))  # the bin that holds the key
+    inside = [keys[keys >> shift == top] for keys in (_keys(first, total, seed) for first in range(0, total, _AT_ONCE))]
+    rank = count - (int(ends[top - 1]) if top else 0)
+    return int(np.sort(np.concatenate(inside))[rank - 1])
+
+
+def _keys(first: int, total: int, seed: int) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
+    return seeded_keys(np.arange(first, min(total, first + _AT_ONCE), dtype=np.uint64), seed)
+
+
+_SEEN = "games"  # the file of hashes in the job's folder
+_HASH_BYTES = 16
+
+
+def merge(inputs: Files, out: Path | str, *, unique_games: bool = False, listener: Listener = SILENT) -> Summary:
+    """Write all items of the inputs, one file after the other.
+
+    After a kill the same call resumes the work and writes the same bytes.
+
+        merge(["monday.hcpe3", "tuesday.hcpe3"], "week.hcpe3", unique_games=True)
+
+    Args:
+        inputs: What to merge: hcp, hcpe, psv, hcpe3 or records, all of one format.
+        out: The file to write.
+        unique_games: Keep only the first of games with the same start and moves. Takes about 100 bytes of memory per
+            game.
+        listener: Hears of the progress.
+
+    Raises:
+        VerbError: `unique_games` is given for rows, which are not games.
+        ValueError: An input is damaged.
+        OSError: A file cannot be read or written.
+    """
+    inputs = opened(inputs)
+    if unique_games and inputs.kind not in ("hcpe3", "records"):
+        raise VerbError(f"{inputs.kind} files have no games; use `fukayomi data uniq` to remove duplicate rows")
+    room = None if unique_games else room_for_copy(inputs, [out])
+    with verb_job("merge", inputs, [out], {"unique_games": unique_games}, listener=listener, room=room) as job:
+        seen = _SeenGames(job) if unique_games and not job.is_done("merging") else None
+        for block in stream_blocks(job, inputs, "merging"):
+            kept = np.ones(len(block), np.bool_) if seen is None else seen.are_new(block)
+            job.outputs[0].append(block.take(kept), int(kept.sum()))
+        if seen is not None:
+            job.found["duplicates"] = job.read - job.outputs[0].items
+        return finish(job)
+
+
+class _SeenGames:
+    """The hashes of the games so far, which are also kept in a file for a later run."""
+
+    def __init__(self, job: Job) -> None:
+        self._file = BucketFiles(job.folder, _SEEN, 1, job.memory.get(_SEEN))
+        job.memory[_SEEN] = self._file.state
+        path = job.folder.bucket_path(0, _SEEN)
+        data = path.read_bytes() if path.exists() else b""
+        self._hashes = {data[at : at + _HASH_BYTES] for at in range(0, len(data), _HASH_BYTES)}
+
+    def are_new(self, block: Block) -> NDArray[np.bool_]:
+        """Mask of the games that were not seen before: bool [N]."""
+        assert not isinstance(block.content, np.ndarray)
+        fresh: list[bytes] = []
+        new = np.zeros(len(block), np.bool_)
+        for index, key in enumerate(game_hashes(block.content)):
+            if key not in self._hashes:
+                self._hashes.add(key)
+                fresh.append(key)
+                new[index] = True
+        data = np.frombuffer(b"".join(fresh), np.uint8)
+        self._file.append(data, np.array([len(data)], np.int64))
+        return new

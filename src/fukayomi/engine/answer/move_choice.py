@@ -3,6 +3,8 @@
 The opening book (定跡) that the options name, asked before each search.
 
 Moves chosen at random among the good ones, as dlshogi's options Random_* and Random2_* say, so that games differ.
+
+Limits that a `go` sets for a search.
 """
 
 import random
@@ -13,9 +15,10 @@ from typing import TYPE_CHECKING
 
 from fukayomi._native import MAX_MOVES, SearchLine
 from fukayomi.book import Book, BookError, BookMove
+from fukayomi.engine.control import Clock, Limits, budget
 from fukayomi.engine.settings import UsiSettings
-from fukayomi.shogi import DeclarationRule, Move, Position
-from fukayomi.usi.text import RESIGN, WIN, BestMove, Info, UsiScore, shorten
+from fukayomi.shogi import BLACK, DeclarationRule, Move, Position
+from fukayomi.usi.text import RESIGN, WIN, BestMove, Go, Info, UsiScore, shorten
 
 if TYPE_CHECKING:
     from fukayomi.engine.search import SearchResult
@@ -327,3 +330,47 @@ def best_move(result: "SearchResult", settings: UsiSettings, *, resigns: bool = 
         return BestMove(RESIGN)
     ponder = None if settings.ponders_stochastically or result.ponder is None else result.ponder.usi()
     return BestMove(result.best.usi(), ponder)
+
+
+def has_limits(go: Go, settings: UsiSettings) -> bool:
+    """True if the search ends by itself: by the command's limits, or by Const_Playout."""
+    return not go.infinite and (go.has_limits() or settings.const_playout > 0)
+
+
+def limits_of(go: Go, position: Position, settings: UsiSettings, late_ms: float = 0.0) -> Limits:
+    """The limits of a search that ends by itself: Const_Playout if it is set, otherwise those of the command.
+
+    Args:
+        go: The command.
+        position: The position to search; its side to move has the clock.
+        settings: Const_Playout, and how the clock is used.
+        late_ms: How late answers have been (`clock.Lateness`).
+    """
+    stops_when_clear = settings.early_stop_nodes and settings.multipv == 1
+    if settings.const_playout:
+        return Limits(nodes=settings.const_playout, stops_when_clear=stops_when_clear)
+    time_budget = budget(_clock(go, position), position.ply, settings.margins(late_ms), settings.time_shares)
+    if time_budget is None and go.nodes is None and go.depth is None:
+        return Limits(nodes=1)  # times without meaning, such as byoyomi 0
+    return Limits(
+        budget=time_budget,
+        nodes=go.nodes,
+        depth=go.depth,
+        stops_when_clear=stops_when_clear,
+        min_kld_gain=settings.kld_min_gain / 1e9,
+        instability=settings.time_instability / 100,
+    )
+
+
+def _clock(go: Go, position: Position) -> Clock:
+    """The clock of the side to move. If only the other side's clock was given, ours has run out."""
+    is_black = position.turn == BLACK
+    remaining = go.btime_ms if is_black else go.wtime_ms
+    if remaining is None and (go.btime_ms is not None or go.wtime_ms is not None):
+        remaining = 0
+    return Clock(
+        remaining_ms=remaining,
+        byoyomi_ms=go.byoyomi_ms or 0,
+        increment_ms=(go.binc_ms if is_black else go.winc_ms) or 0,
+        movetime_ms=go.movetime_ms,
+    )

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
-from fukayomi.engine.evaluators.calls import LIBRARY_CALLS
+from fukayomi.engine.evaluators.protocol import LIBRARY_CALLS
 from fukayomi.shogi import Position
 
 if TYPE_CHECKING:

@@ -22,8 +22,7 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING, BinaryIO
 
 from fukayomi.engine import network
-from fukayomi.engine.answer.go import has_limits, limits_of
-from fukayomi.engine.answer.move_choice import Known, MoveChoice
+from fukayomi.engine.answer.move_choice import Known, MoveChoice, has_limits, limits_of
 from fukayomi.engine.answer.output import Output, info_lines
 from fukayomi.engine.control import Budget, Control, Lateness, Limits
 from fukayomi.engine.evaluators import EvaluatorError

@@ -178,7 +178,7 @@ def read_status(path: Path | str, rate: Callable[[RunFolder], Ratings | None] | 
     Raises:
         LoopError: The folder is not of a learning run, or its journal is damaged.
     """
-    from fukayomi.loop.matches.strength import rate_networks
+    from fukayomi.loop.matches import rate_networks
 
     folder = RunFolder(path)
     settings = folder.saved_settings()

@@ -58,7 +58,7 @@ class LearningReader:
 
     @property
     def _rate(self) -> "Callable[[RunFolder], Ratings | None]":
-        from fukayomi.loop.matches.strength import rate_networks
+        from fukayomi.loop.matches import rate_networks
 
         def rate(folder: "RunFolder") -> "Ratings | None":
             return self._ratings.get(folder.path, _matches_stamp(folder.path), lambda: (rate_networks(folder),))[0]

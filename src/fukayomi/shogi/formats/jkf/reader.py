@@ -12,8 +12,7 @@ from fukayomi.shogi.formats.csa.writer import SFEN_LETTER
 from fukayomi.shogi.formats.kif.board import HANDICAPS, handicap_sfen
 from fukayomi.shogi.formats.kif.endings import NAMES, End, end_of_word, take_ending_word
 from fukayomi.shogi.formats.kif.header import set_header
-from fukayomi.shogi.formats.kif.moves import move_from_raw
-from fukayomi.shogi.formats.notation import MoveError, find_moves
+from fukayomi.shogi.formats.notation import MoveError, find_moves, move_from_raw
 from fukayomi.shogi.formats.remarks import read_remarks
 from fukayomi.shogi.formats.text import MOST_VARIATION_PLIES, check_plies
 from fukayomi.shogi.position import (
