@@ -33,7 +33,7 @@ from fukayomi._lazy import lazy
 
 if TYPE_CHECKING:
     from fukayomi.data.check import Finding, Report, check_data
-    from fukayomi.data.conditions import Filters
+    from fukayomi.data.conditions import FilterConditions, Filters
     from fukayomi.data.convert.convert import Conversion, NothingConvertedError, convert_data
     from fukayomi.data.convert.positions import HoldOut, convert_records, positions_of
     from fukayomi.data.convert.reading import load_rows, read_data, read_rows
@@ -52,9 +52,7 @@ if TYPE_CHECKING:
     from fukayomi.data.formats.table import FORMATS, detect_data
     from fukayomi.data.printing import describe
     from fukayomi.data.stats.statistics import measure
-    from fukayomi.data.verbs.filtering import FilterConditions, filter, fix_eval
-    from fukayomi.data.verbs.shuffling import shuffle
-    from fukayomi.data.verbs.splitting import merge, sample, split
+    from fukayomi.data.verbs import filter, fix_eval, merge, sample, shuffle, split
 
 __all__ = [
     "BOOK_ENTRY",
@@ -105,7 +103,7 @@ __getattr__, __dir__ = lazy(
     {
         ".check": ("Finding", "Report", "check_data"),
         ".convert.convert": ("Conversion", "NothingConvertedError", "convert_data"),
-        ".conditions": ("Filters",),
+        ".conditions": ("FilterConditions", "Filters"),
         ".convert.positions": ("HoldOut", "convert_records", "positions_of"),
         ".convert.reading": ("load_rows", "read_data", "read_rows"),
         ".convert.writers": ("DataWriter", "write_data"),
@@ -123,8 +121,6 @@ __getattr__, __dir__ = lazy(
         ".formats.table": ("FORMATS", "detect_data"),
         ".printing": ("describe",),
         ".stats.statistics": ("measure",),
-        ".verbs.filtering": ("FilterConditions", "filter", "fix_eval"),
-        ".verbs.splitting": ("merge", "sample", "split"),
-        ".verbs.shuffling": ("shuffle",),
+        ".verbs": ("filter", "fix_eval", "merge", "sample", "shuffle", "split"),
     },
 )

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     from rich.progress import ProgressColumn
 
-    from fukayomi.data.verbs import Inputs, Summary
+    from fukayomi.data.convert.blocks import Inputs
+    from fukayomi.data.jobs.job import Summary
     from fukayomi.listener import Listener
 
 InputFiles = Annotated[
@@ -40,7 +41,7 @@ def inputs_of(paths: list[Path], source: DataFormat | None) -> "Inputs":
         ValueError: They have different formats, or an unknown one.
         OSError: A file cannot be read.
     """
-    from fukayomi.data.verbs import open_inputs
+    from fukayomi.data.convert.blocks import open_inputs
 
     return open_inputs(paths, source)
 

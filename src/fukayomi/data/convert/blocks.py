@@ -41,8 +41,6 @@ Content: TypeAlias = NDArray[np.void] | Games | list[Record]
 class VerbError(DataFileError):
     """A verb cannot do what was asked with these files."""
 
-    __module__ = "fukayomi.data.verbs"
-
 
 @dataclass(frozen=True, slots=True)
 class Inputs:

@@ -16,7 +16,7 @@ from fukayomi.data.convert.blocks import Inputs, VerbError
 from fukayomi.data.formats.kinds import DataFormat
 from fukayomi.data.jobs.job import Files, Job, Summary
 from fukayomi.data.records.reading import Skipped
-from fukayomi.data.verbs.job import finish
+from fukayomi.data.verbs import finish
 from fukayomi.engine.network import Network
 from fukayomi.learning.labelling.inputs import open_positions, read_batches
 from fukayomi.learning.labelling.labellers import Labeller, NetworkLabeller, UsiLabeller, label_in_order
