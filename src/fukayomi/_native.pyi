@@ -133,6 +133,14 @@ class Move:
         (True, 10)
     """
 
+    def __init__(self, text: str) -> None:
+        """
+        A USI move, as `from_usi`.
+
+        Raises:
+            InvalidMoveError: The text is not a move.
+        """
+
     @staticmethod
     def from_usi(text: str) -> Move:
         """

@@ -21,9 +21,8 @@ from fukayomi.data.convert.writers import DataWriter
 from fukayomi.data.formats.hcpe3 import Game, join_games, read_hcpe3
 from fukayomi.data.formats.psv import psv_record
 from fukayomi.learning import Dataset, evaluate, evaluate_networks, export_network
-from fukayomi.learning.bootstrap import percentile_estimates, resample_means
 from fukayomi.learning.data.tensors import TensorBatch
-from fukayomi.learning.metrics import MEASURES
+from fukayomi.learning.metrics import MEASURES, percentile_estimates, resample_means
 from fukayomi.nn import NetworkConfig, PolicyValueNetwork, save_parameters
 from fukayomi.nn.network import evaluation_mode
 from fukayomi.shogi import Move, Position

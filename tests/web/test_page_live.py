@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 from web_board import PHONE, move, remembering
 
 from fukayomi.engine.evaluators import EvaluatorError
-from fukayomi.engine.evaluators.stubs import CoreStubEvaluator
+from fukayomi.engine.evaluators.protocol import CoreStubEvaluator
 from fukayomi.web import WebServer, WebSettings
 
 expect.set_options(timeout=1000 * PATIENCE_S)

@@ -32,8 +32,7 @@ from fukayomi.arena.ratings.rating import PlayerRating
 from fukayomi.arena.statistics.move_times import Times
 from fukayomi.arena.statistics.sequential_elo import SequentialElo
 from fukayomi.arena.statistics.sprt import SprtDecision, SprtModel
-from fukayomi.loop.report.series import GenerationSeries
-from fukayomi.loop.report.status import GenerationRow, LeagueRow, Now, WorkerFlag
+from fukayomi.loop.report.status import GenerationRow, GenerationSeries, LeagueRow, Now, WorkerFlag
 from fukayomi.shogi.record import Termination
 from fukayomi.web.play.question import PlayQuestion
 from fukayomi.web.play.routes import MoveQuestion

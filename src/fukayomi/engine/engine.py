@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Any
 from fukayomi._native import SearchLine, SearchParams
 from fukayomi.engine.analysis.analyser import analyse_record
 from fukayomi.engine.analysis.game_analysis import GameAnalysis, SearchLimits
-from fukayomi.engine.answer.go import has_limits, limits_of
-from fukayomi.engine.answer.move_choice import MoveChoice
+from fukayomi.engine.answer.move_choice import MoveChoice, has_limits, limits_of
 from fukayomi.engine.answer.output import search_infos
-from fukayomi.engine.clock import Lateness
-from fukayomi.engine.control import Control, Limits
+from fukayomi.engine.control import Control, Lateness, Limits
 from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.network import Network
 from fukayomi.engine.search import Searcher, SearchResult, rows_of

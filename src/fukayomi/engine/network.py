@@ -364,7 +364,7 @@ def _load(model: "NetworkModel", plan: Plan, devices: int) -> "Evaluator":
     if not isinstance(model, str | Path):
         return cast("Evaluator", model)
     if model in STUBS:
-        from fukayomi.engine.evaluators.stubs import hash_evaluator, uniform_evaluator
+        from fukayomi.engine.evaluators.protocol import hash_evaluator, uniform_evaluator
 
         make = hash_evaluator if model == "<hash>" else uniform_evaluator
         return make(plan.batch_size or 16)

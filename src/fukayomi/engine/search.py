@@ -14,8 +14,7 @@ from functools import partial
 from typing import Any, Self
 
 from fukayomi._native import Search, SearchLine, SearchParams
-from fukayomi.engine.clock import Budget
-from fukayomi.engine.control import BATCH_VISITS, Control, Limits
+from fukayomi.engine.control import BATCH_VISITS, Budget, Control, Limits
 from fukayomi.engine.evaluator_pool import EvaluatorPool, Feed
 from fukayomi.engine.evaluators.backends.machine import usable_cpus
 from fukayomi.engine.evaluators.protocol import Evaluator

@@ -8,14 +8,12 @@ import torch
 from torch import nn
 
 from fukayomi.errors import InvalidValueError
-from fukayomi.learning.bootstrap import Floats
-from fukayomi.learning.data.batch import Batch
-from fukayomi.learning.data.batches import prefetch
+from fukayomi.learning.data.batch import Batch, prefetch
 from fukayomi.learning.data.dataset import DatasetLike, as_dataset
 from fukayomi.learning.data.tensors import TensorBatch
 from fukayomi.learning.devices import DeviceError, choose_device
 from fukayomi.learning.head_losses import has_targets, head_losses
-from fukayomi.learning.metrics import Metrics, MetricsSum, position_metrics
+from fukayomi.learning.metrics import Floats, Metrics, MetricsSum, position_metrics
 from fukayomi.learning.scoring import EVALUATION_BATCH, refuse_numbers, require_ranges
 from fukayomi.learning.settings import VAL_LAMBDA
 from fukayomi.listener import SILENT, Listener

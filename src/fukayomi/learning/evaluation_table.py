@@ -18,15 +18,16 @@ from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.network import find_network
 from fukayomi.engine.settings import is_network_name
 from fukayomi.errors import InvalidValueError
-from fukayomi.learning.bootstrap import (
+from fukayomi.learning.data.batch import prefetch
+from fukayomi.learning.data.dataset import Dataset, DatasetLike, as_dataset
+from fukayomi.learning.metrics import (
+    MEASURES,
     Estimate,
     Floats,
+    of_positions_with_moves,
     percentile_estimates,
     resample_means,
 )
-from fukayomi.learning.data.batches import prefetch
-from fukayomi.learning.data.dataset import Dataset, DatasetLike, as_dataset
-from fukayomi.learning.metrics import MEASURES, of_positions_with_moves
 from fukayomi.learning.scoring import EVALUATION_BATCH, OnnxScorer, Scorer, refuse_numbers, require_ranges
 from fukayomi.learning.settings import CONFIDENCE, RESAMPLES, VAL_LAMBDA, ModelFileError
 from fukayomi.listener import SILENT, Listener

@@ -15,14 +15,14 @@ from torch import Tensor, nn
 from fukayomi import _native
 from fukayomi._native import FEATURES2
 from fukayomi.engine.choice import load
+from fukayomi.engine.evaluation import sample_positions
 from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.evaluators.backends.backend import Plan
 from fukayomi.engine.evaluators.backends.machine import usable_cpus
 from fukayomi.engine.evaluators.backends.network_file import NetworkFile
 from fukayomi.engine.evaluators.backends.onnx_model import OnnxModel
-from fukayomi.engine.evaluators.probes import probe_positions
+from fukayomi.engine.evaluators.timing import probe_positions
 from fukayomi.engine.network import find_network
-from fukayomi.engine.sampling import sample_positions
 from fukayomi.engine.settings import is_network_name
 from fukayomi.files.atomic import replace_file
 from fukayomi.files.inputs import problem_of

@@ -11,8 +11,8 @@ from fukayomi.engine.evaluators.backends.machine import usable_cpus
 from fukayomi.engine.evaluators.backends.onnx_model import OnnxModel
 from fukayomi.errors import InvalidValueError
 from fukayomi.files.inputs import problem_of
-from fukayomi.learning.bootstrap import Floats
 from fukayomi.learning.data.batch import Batch
+from fukayomi.learning.metrics import Floats
 from fukayomi.learning.settings import ModelFileError
 
 EVALUATION_BATCH = 1024

@@ -9,9 +9,7 @@ from pathlib import Path
 
 from fukayomi.interruption import Stopped, Terminations
 from fukayomi.listener import Listener, fan_out, of_kind
-from fukayomi.loop.families import suffix_of
 from fukayomi.loop.fleet.store import check_fleet
-from fukayomi.loop.folder import RunFolder
 from fukayomi.loop.generation import (
     Generator,
     accepted_games,
@@ -23,12 +21,10 @@ from fukayomi.loop.generation import (
 from fukayomi.loop.ingest import Manifest, ingest
 from fukayomi.loop.journal import Entry, Ingested, Started, Step, Trained
 from fukayomi.loop.listener import SILENT, LogWriter, LoopListener
-from fukayomi.loop.matches.gate import test_candidate
-from fukayomi.loop.matches.play import check_match
-from fukayomi.loop.matches.strength import check_strength, measure
+from fukayomi.loop.matches import check_match, check_strength, measure, test_candidate
 from fukayomi.loop.reanalysis import reanalyze_window
-from fukayomi.loop.run import Run
-from fukayomi.loop.settings import LoopError, LoopSettings
+from fukayomi.loop.run import Run, RunFolder
+from fukayomi.loop.settings import LoopError, LoopSettings, suffix_of
 from fukayomi.tabular import counted
 
 

@@ -23,7 +23,7 @@ from fukayomi._native import OUTSIDE, SelfplayPlayer, SelfplayPool, WaitingGame
 from fukayomi.arena.game.player import PlayerFailedError
 from fukayomi.arena.game.rules import EngineSettings
 from fukayomi.arena.game.time_control import TimeControl
-from fukayomi.arena.game.usi_searcher import UsiSearcher
+from fukayomi.arena.game.usi_player import UsiSearcher
 from fukayomi.engine.evaluators.backends.network_file import precision_for
 from fukayomi.engine.network import Network
 from fukayomi.engine.settings import network_in_folder

@@ -18,8 +18,8 @@ from starlette.routing import BaseRoute, Route
 from fukayomi.shogi import BLACK, START_SFEN, Move, Position, ShogiError
 from fukayomi.shogi.formats import Format, scan_records
 from fukayomi.shogi.formats.fouls import foul_of
-from fukayomi.shogi.formats.limits import MOST_VARIATION_PLIES
 from fukayomi.shogi.formats.notation import english_move, japanese_move, last_target
+from fukayomi.shogi.formats.text import MOST_VARIATION_PLIES
 from fukayomi.shogi.formats.writer import encode_record
 from fukayomi.shogi.record import Record, RecordedMove, RecordError, Result, Termination, Variation
 from fukayomi.web.answers import Question, Refused, json_answer, read_json
@@ -259,8 +259,7 @@ def read_page(data: bytes, name: str, largest: int) -> dict[str, Any]:
     Raises:
         Refused: There is none in it, or a damaged one.
     """
-    from fukayomi.engine.report.document import AnalysisFileError
-    from fukayomi.engine.report.embedding import extract_document
+    from fukayomi.engine.report.document import AnalysisFileError, extract_document
 
     try:
         document = extract_document(data, largest)

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from fukayomi.arena.results.game_input import Games, iterate_games
 from fukayomi.arena.results.head_to_head import HeadToHead, count_head_to_head, find_players
+from fukayomi.arena.results.sources import Games, iterate_games
 from fukayomi.arena.statistics.intervals import (
     CountsError,
     Strength,
@@ -97,7 +97,7 @@ def sprt(
     games; see `fukayomi.arena.statistics.sprt` for the test and its sources.
 
     Args:
-        games: Games to count, from a path or in memory; see `fukayomi.arena.results.game_input.Games`.
+        games: Games to count, from a path or in memory; see `fukayomi.arena.results.sources.Games`.
         players: The first player and its opponent; by default the only two players of the games.
         wins: Games won by the first player, instead of `games`.
         draws: Games drawn.

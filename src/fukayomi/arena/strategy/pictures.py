@@ -88,7 +88,7 @@ def plot_shares(
         arena.plot_shares(counts, "shares.svg")
 
     Args:
-        tables: Counts or their tables (`StrategyCounts.tables`) to plot: the first MAX_PANELS, with their first MAX_BARS rows.
+        tables: Counts, or their tables (`StrategyCounts.tables`): the first MAX_PANELS, with their first MAX_BARS rows.
         path: Also write the plot to this file, .svg or .png.
         lettering: Fonts; by default the first Japanese font that is installed.
 

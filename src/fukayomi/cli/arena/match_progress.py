@@ -10,12 +10,11 @@ from rich.text import Text
 
 from fukayomi.arena.game.player import Failure
 from fukayomi.arena.match.state import MatchListener, MatchState
-from fukayomi.arena.results.forfeits import causes_text
-from fukayomi.arena.results.game import Game
+from fukayomi.arena.results.game import Game, causes_text
 from fukayomi.arena.results.standings import PlayerStanding
 from fukayomi.arena.statistics.intervals import Strength
 from fukayomi.arena.statistics.move_times import MoveTimes, Times
-from fukayomi.cli.common.tables import number_table
+from fukayomi.cli.common.progress import number_table
 from fukayomi.cli.common.text import printable
 from fukayomi.shogi import BLACK, WHITE
 from fukayomi.shogi.record import Result

@@ -26,10 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fukayomi import _native
-from fukayomi.data.formats.format import START, Advance, Format, Part, Place, ignore
+from fukayomi.data.formats.format import START, Advance, DataFileError, Format, Part, Place, ignore
 from fukayomi.data.formats.hcpe import RESULT_BITS, ResultFlag
 from fukayomi.data.formats.kinds import DataFormat
-from fukayomi.data.formats.rows import DataFileError
 from fukayomi.shogi.record import Result
 from fukayomi.tabular import counted
 

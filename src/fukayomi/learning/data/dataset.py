@@ -12,18 +12,16 @@ from numpy.typing import NDArray
 
 from fukayomi import _native
 from fukayomi._native import EVAL_SCALE, NO_POLICY_LABEL, POLICY_LABELS
+from fukayomi.data.formats.format import DataFileError
 from fukayomi.data.formats.hcpe import HCPE
 from fukayomi.data.formats.kinds import DataFormat
 from fukayomi.data.formats.psv import PSV
-from fukayomi.data.formats.rows import DataFileError
 from fukayomi.data.formats.table import UnknownDataError, detect_data, refusal
 from fukayomi.errors import InvalidValueError
 from fukayomi.files.inputs import problem_of
-from fukayomi.learning.data.batch import Batch, HeadArrays
-from fukayomi.learning.data.batches import Part, epoch_order, prefetch
+from fukayomi.learning.data.batch import Batch, HeadArrays, Part, epoch_order, prefetch
 from fukayomi.learning.data.sources import AveragedPositions, Games, Rows, Source
-from fukayomi.learning.layers import LayerError, find_layer, find_layer_weights, is_layer, layers_of
-from fukayomi.learning.position_weights import weights_of
+from fukayomi.learning.layers import LayerError, find_layer, find_layer_weights, is_layer, layers_of, weights_of
 from fukayomi.learning.settings import TEMPERATURE
 from fukayomi.listener import SILENT, Listener
 from fukayomi.shogi import Move, Position

@@ -16,13 +16,12 @@ import torch
 from torch import nn
 
 from fukayomi.interruption import StopRequest
-from fukayomi.learning.data.batches import training_batches
+from fukayomi.learning.data.batch import training_batches
 from fukayomi.learning.data.dataset import Dataset, DatasetLike, as_dataset
 from fukayomi.learning.data.tensors import TensorBatch
 from fukayomi.learning.devices import choose_device, use_threads
-from fukayomi.learning.listeners.listener import SILENT, RunStart, TrainingListener, TrainingStep
-from fukayomi.learning.optimization.averaging import ESTIMATION_POSITIONS
-from fukayomi.learning.optimization.schedule import Schedule
+from fukayomi.learning.listeners import SILENT, RunStart, TrainingListener, TrainingStep
+from fukayomi.learning.optimization import ESTIMATION_POSITIONS, Schedule
 from fukayomi.learning.settings import (
     CHECKPOINT_INTERVAL,
     EVAL_INTERVAL,
@@ -32,11 +31,10 @@ from fukayomi.learning.settings import (
     TrainingSettings,
 )
 from fukayomi.learning.training.configuration import resolved
-from fukayomi.learning.training.guard import LossGuard
 from fukayomi.learning.training.parallel import join, local_device
 from fukayomi.learning.training.preparation import prepare
 from fukayomi.learning.training.reporter import Reporter, TrainingResult
-from fukayomi.learning.training.run_folder import RunFolder
+from fukayomi.learning.training.run_folder import LossGuard, RunFolder
 from fukayomi.listener import Listener, of_kind
 from fukayomi.nn.parameters import AnyNetwork
 from fukayomi.nn.sparse_config import AnyConfig, SparseConfig

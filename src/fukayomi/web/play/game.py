@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from fukayomi.arena.game.clock import GameClock
 from fukayomi.arena.game.referee import ending_of, score_of
+from fukayomi.arena.game.time_control import GameClock
 from fukayomi.engine.engine import Engine
 from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.shogi import BLACK, WHITE, Color, DeclarationRule, Move, Position, ShogiError

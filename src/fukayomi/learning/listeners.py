@@ -1,17 +1,95 @@
-"""The curves of a run as JSON lines, for programs and plots."""
+"""Interface for the reports of a training run.
+
+The curves of a run as JSON lines, for programs and plots.
+
+Training curves for TensorBoard.
+"""
+
+# pyright: reportUnknownMemberType=false
 
 import json
 import math
 import time
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
+from fukayomi.errors import InvalidValueError
 from fukayomi.files.atomic import replace_file
-from fukayomi.learning.listeners.listener import RunStart, TrainingListener, TrainingStep
 from fukayomi.learning.settings import LOG_INTERVAL
+from fukayomi.listener import Listener
 
 if TYPE_CHECKING:
+    from torch import Tensor
+    from torch.utils.tensorboard import SummaryWriter
+
+    from fukayomi.learning.loss import Losses
     from fukayomi.learning.metrics import Metrics
+
+
+@dataclass(frozen=True)
+class RunStart:
+    """Description of a run that is about to start."""
+
+    step: int
+    """Steps done before; 0 unless the run is resumed."""
+    steps: int
+    """Steps of the whole run."""
+    batch: int
+    """Positions per step."""
+    out: Path
+    """Folder of the run."""
+
+
+@dataclass(frozen=True)
+class TrainingStep:
+    """One finished step. Reading a tensor waits for the device, so do not read it at every step."""
+
+    step: int
+    """Steps done, this one included."""
+    losses: "Losses"
+    """Means over the batch, before the update; those of further heads are without their weights."""
+    learning_rate: float
+    """Learning rate of the update."""
+    gradient_norm: "Tensor"
+    """Norm of the gradient before clipping, a scalar."""
+
+    def as_dict(self) -> Mapping[str, float]:
+        """Losses, learning rate and gradient norm as numbers, by name."""
+        losses = {f"{name}_loss": loss.item() for name, loss in self.losses.by_name().items()}
+        return {**losses, "learning_rate": self.learning_rate, "gradient_norm": self.gradient_norm.item()}
+
+
+class TrainingListener(Listener):
+    """Follows a training run. Every method does nothing: override those you need.
+
+        >>> class Evaluations(TrainingListener):
+        ...     def evaluated(self, step, metrics):
+        ...         print(step, round(metrics.policy_accuracy, 3))
+
+    Settings that a resumed run changes are reported by `note`.
+    """
+
+    def started(self, run: RunStart) -> None:
+        """Called before the first step."""
+
+    def step(self, step: TrainingStep) -> None:
+        """Called after every step."""
+
+    def evaluated(self, step: int, metrics: "Metrics") -> None:
+        """Called after an evaluation on the test set."""
+
+    def checkpoint(self, step: int, path: Path) -> None:
+        """Called after a checkpoint was saved."""
+
+    def ended(self) -> None:
+        """Called once after `started`, when the run ends, is stopped, or fails."""
+
+
+SILENT = TrainingListener()
+"""Reports nothing; the default."""
+
 
 LOG_NAME = "log.jsonl"
 TIMES_NAME = "times.jsonl"
@@ -108,3 +186,49 @@ def _step_of(line: str) -> float:
         return float(values["step"])
     except DAMAGE:
         return float("inf")
+
+
+FILE_PREFIX = "events.out.tfevents"
+"""Prefix of the names of TensorBoard's files."""
+
+
+class TensorBoardListener(TrainingListener):
+    """Writes losses, learning rate, gradient norm and test metrics into the folder of the run.
+
+    Show them with ``tensorboard --logdir FOLDER``.
+    """
+
+    def __init__(self) -> None:
+        self._writer: SummaryWriter | None = None
+        self._steps = 0
+
+    def started(self, run: RunStart) -> None:
+        """Open a file; what a run before it wrote after the step is hidden."""
+        from torch.utils.tensorboard import SummaryWriter
+
+        self._steps = run.steps
+        try:
+            self._writer = SummaryWriter(str(run.out), purge_step=run.step)
+        except UnicodeEncodeError as error:
+            raise InvalidValueError(
+                f"{run.out}: the name is not UTF-8, and TensorBoard cannot write there: rename it"
+            ) from error
+
+    def step(self, step: TrainingStep) -> None:
+        """Write a point of the training curves now and then."""
+        if self._writer and (step.step % LOG_INTERVAL == 0 or step.step == self._steps):
+            for name, value in step.as_dict().items():
+                self._writer.add_scalar(f"train/{name}", value, step.step)
+
+    def evaluated(self, step: int, metrics: "Metrics") -> None:
+        """Write a point of the test curves."""
+        if self._writer:
+            for name, value in metrics.as_dict().items():
+                if name != "positions" and not math.isnan(value):
+                    self._writer.add_scalar(f"test/{name}", value, step)
+            self._writer.flush()
+
+    def ended(self) -> None:
+        """Close the file."""
+        if self._writer:
+            self._writer.close()
