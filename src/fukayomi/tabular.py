@@ -21,6 +21,10 @@ WIDEST_CELL = 60
 """Characters of a cell that are shown."""
 
 
+NOTHING = 1e-12
+"""Numbers closer to 0 than this are the rounding of a 0."""
+
+
 class Tabular:
     """Base class of results with one row for each line, player, game and so on. Subclasses define `rows`.
 
@@ -133,6 +137,8 @@ def _cell(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, float):
+        if abs(value) < NOTHING:
+            return "0"
         return f"{value:.4g}" if abs(value) < 1000 else f"{value:.1f}"
     text = printable(str(value))
     return text if len(text) <= WIDEST_CELL else f"{text[: WIDEST_CELL - 1]}…"

@@ -332,6 +332,9 @@ def test_positions_and_moves_may_be_text() -> None:
         assert engine.search(position.sfen(), nodes=5).best in position.legal_moves
         with pytest.raises(InvalidSfenError):
             engine.search("7g7f", nodes=5)
+        assert engine.analyse("startpos moves 7g7f 3c3d", nodes=2).moves[1].usi == "3c3d"
+        record = Record.from_text("startpos moves 7g7f 3c3d")
+        assert len(engine.network.evaluate(record.positions())) == 3
         assert engine.network.evaluate("startpos").winrates == engine.network.evaluate([Position()]).winrates
 
 

@@ -15,7 +15,7 @@ from click.testing import Result
 from command_app import app
 from typer.testing import CliRunner
 
-from fukayomi import _native
+from fukayomi import Network, _native
 from fukayomi.data import write_data
 from fukayomi.data.convert.writers import DataWriter
 from fukayomi.data.formats.hcpe3 import Game, join_games, read_hcpe3
@@ -308,7 +308,10 @@ def test_onnx_files_have_the_metrics_of_their_networks(test_file: Path, tmp_path
     psv = tmp_path / "valueless.psv"
     write_data(psv, [psv_record(Position().sfen(), move, score_cp=60, ply=1, result=1) for move in moves])
     tests = {"games": Dataset(games_file(tmp_path / "games.hcpe3", [5, 3, 8])), "rows": test_file, "psv": psv}
-    table = evaluate_networks({"torch": trained, "onnx": tmp_path / "network.onnx"}, tests, val_lambda=0.7, resamples=0)
+    with Network(trained, batch_size=7) as module, Network(tmp_path / "network.onnx", precision="fp32") as file:
+        networks = {"torch": trained, "onnx": tmp_path / "network.onnx", "module": module, "file": file}
+        table = evaluate_networks(networks, tests, val_lambda=0.7, resamples=0)
+    assert len(table.differences) == 9
     for row in table.differences:
         for estimate in row.measures.values():
             assert estimate.value == pytest.approx(0, abs=1e-5)

@@ -268,3 +268,17 @@ def test_a_game_is_over_by_mate_and_by_the_fourth_occurrence() -> None:
         assert not position.is_game_over()
         position.push(move)
     assert position.is_game_over()
+
+
+def test_moves_and_their_names_are_found_among_legal_moves() -> None:
+    moves = Position().legal_moves
+    assert "7g7f" in moves
+    assert Move("7g7f") in moves
+    assert "7g7e" not in moves
+    assert 3 not in moves
+    assert Move("8h2b+") == Move.from_usi("8h2b+")
+    for text in ("seven", ""):
+        with pytest.raises(InvalidMoveError):
+            _ = text in moves
+        with pytest.raises(InvalidMoveError):
+            Move(text)

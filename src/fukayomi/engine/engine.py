@@ -191,7 +191,8 @@ class Engine:
         """Analyse a game (棋譜解析): search every position and judge every move.
 
         Args:
-            game: A record, a file with one, or a position with the moves that led to it.
+            game: A record, a file with one, or a position with the moves that led to it, also as text ("startpos moves
+                7g7f 3c3d").
             nodes: Maximum number of positions to evaluate for each position, on average over a game with moves.
             time_ms: Maximum search time (ms), in the same way. Without any limit: 800 nodes or 350 ms per position,
                 whichever comes first.
@@ -312,7 +313,8 @@ def analyse(
         >>> analysis.plot().savefig("evaluation.png")  # doctest: +SKIP
 
     Args:
-        game: A record, a file with one, or a position with the moves that led to it.
+        game: A record, a file with one, or a position with the moves that led to it, also as text ("startpos moves 7g7f
+            3c3d").
         nodes: Maximum number of positions to evaluate for each position, on average over a game with moves.
         time_ms: Maximum search time (ms), in the same way. Without any limit: 800 nodes or 350 ms per position,
             whichever comes first.
@@ -391,6 +393,8 @@ def _answer(bestmove: BestMove, infos: Sequence[Info] = (), seconds: float = 0.0
 def _record(game: Record | Position | str | Path) -> Record:
     if isinstance(game, Record):
         return game
+    if isinstance(game, str) and game.split(" ", 1)[0] in ("startpos", "sfen", "position"):
+        game = Position(game)
     if isinstance(game, Position):
         return Record(initial_sfen=game.start_sfen(), moves=[RecordedMove(move) for move in game.moves])
     return read_record(game)

@@ -8,14 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fukayomi._native import NO_POLICY_LABEL
 from fukayomi.engine.evaluators import EvaluatorError
-from fukayomi.engine.network import find_network
+from fukayomi.engine.network import Network, find_network
 from fukayomi.engine.settings import is_network_name
 from fukayomi.errors import InvalidValueError
 from fukayomi.learning.data.batch import prefetch
@@ -28,7 +28,14 @@ from fukayomi.learning.metrics import (
     percentile_estimates,
     resample_means,
 )
-from fukayomi.learning.scoring import EVALUATION_BATCH, OnnxScorer, Scorer, refuse_numbers, require_ranges
+from fukayomi.learning.scoring import (
+    EVALUATION_BATCH,
+    NetworkScorer,
+    OnnxScorer,
+    Scorer,
+    refuse_numbers,
+    require_ranges,
+)
 from fukayomi.learning.settings import CONFIDENCE, RESAMPLES, VAL_LAMBDA, ModelFileError
 from fukayomi.listener import SILENT, Listener
 from fukayomi.tabular import Tabular, counted
@@ -36,6 +43,8 @@ from fukayomi.tabular import Tabular, counted
 if TYPE_CHECKING:
     import torch
     from torch import nn
+
+    Evaluable: TypeAlias = nn.Module | Network | Path | str
 
 LARGEST_BLOCK = 256
 """Positions of a block of resampling; a game has about a hundred."""
@@ -161,7 +170,7 @@ class EvaluationTable(Tabular):
 
 
 def evaluate_networks(
-    networks: "Mapping[str, nn.Module | Path | str] | Sequence[Path | str] | Path | str",
+    networks: "Mapping[str, Evaluable] | Sequence[Path | str] | Path | str",
     tests: Mapping[str, DatasetLike] | DatasetLike,
     *,
     val_lambda: float = VAL_LAMBDA,
@@ -195,7 +204,8 @@ def evaluate_networks(
         [('small', None, 3), ('large', None, 3), ('large', 'small', 3)]
 
     Args:
-        networks: By name: networks in torch, or files as in `evaluate`. A file, or several, go by their own names.
+        networks: By name: networks in torch, files as in `evaluate`, or a `Network` as it plays, of an evaluator of
+            your own or in int8, say. A file, or several, go by their own names.
         tests: Test sets by name: datasets, or files. Without names they are one test set.
         val_lambda: Share of the evaluation in the total loss, 0 to 1.
         batch: Positions per batch.
@@ -246,8 +256,8 @@ def evaluate_networks(
 
 
 def _networks_by_name(
-    networks: "Mapping[str, nn.Module | Path | str] | Sequence[Path | str] | Path | str",
-) -> "Mapping[str, nn.Module | Path | str]":
+    networks: "Mapping[str, Evaluable] | Sequence[Path | str] | Path | str",
+) -> "Mapping[str, Evaluable]":
     if isinstance(networks, Mapping):
         return networks
     paths = [networks] if isinstance(networks, Path | str) else networks
@@ -262,8 +272,10 @@ def _tests_by_name(tests: Mapping[str, DatasetLike] | DatasetLike) -> Mapping[st
     return {name: as_dataset(data) for name, data in tests.items()}
 
 
-def _scorer(network: "nn.Module | Path | str", device: "str | torch.device | None", val_lambda: float) -> Scorer:
+def _scorer(network: "Evaluable", device: "str | torch.device | None", val_lambda: float) -> Scorer:
     """How a network is computed: an ONNX file by ONNX Runtime, without torch."""
+    if isinstance(network, Network):
+        return NetworkScorer(network, val_lambda)
     if isinstance(network, str | Path):
         try:
             path = find_network(str(network)) if is_network_name(str(network)) else Path(network)

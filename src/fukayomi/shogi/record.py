@@ -325,6 +325,18 @@ class Record(Tabular):
             yield position, played
             position.push(played.move)
 
+    def positions(self) -> Iterator[Position]:
+        """The positions, from the first to the one after the last move, each an object of its own with its past.
+
+        >>> [position.ply for position in Record.from_text("startpos moves 7g7f 3c3d").positions()]
+        [1, 2, 3]
+        """
+        position = Position.from_sfen(self.initial_sfen, allow_missing_king=True)
+        yield position.copy()
+        for played in self.moves:
+            position.push(played.move)
+            yield position.copy()
+
     def rows(self) -> list[dict[str, Any]]:
         """One row per move: ply, move, its Japanese name, score and mate (of Black), seconds, comment."""
         return [

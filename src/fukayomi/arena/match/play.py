@@ -156,7 +156,8 @@ def _settings_of(name: str, engine: Contestant, clock: Clock) -> dict[str, Any]:
     if not callable(getattr(engine, "choose", None)):
         kind = type(engine).__name__
         raise InvalidValueError(
-            f"{name} must be a command, a UsiEngine or a player with a method choose(), not a {kind}"
+            f"{name} must be a command, a UsiEngine or a player with a method choose(), not a {kind}; "
+            "fukayomi.Engine(network) is such a player"
         )
     return found | {"identity": engine.identity}
 
