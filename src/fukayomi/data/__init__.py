@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from fukayomi.data.formats.psv import PSV
     from fukayomi.data.formats.table import FORMATS, detect_data
     from fukayomi.data.printing import describe
+    from fukayomi.data.records.reading import read_records
     from fukayomi.data.stats.statistics import measure
     from fukayomi.data.verbs import filter, fix_eval, merge, sample, shuffle, split
 
@@ -90,6 +91,7 @@ __all__ = [
     "merge",
     "positions_of",
     "read_data",
+    "read_records",
     "read_rows",
     "sample",
     "shuffle",
@@ -120,6 +122,7 @@ __getattr__, __dir__ = lazy(
         ".formats.format": ("DataFileError",),
         ".formats.table": ("FORMATS", "detect_data"),
         ".printing": ("describe",),
+        ".records.reading": ("read_records",),
         ".stats.statistics": ("measure",),
         ".verbs": ("filter", "fix_eval", "merge", "sample", "shuffle", "split"),
     },

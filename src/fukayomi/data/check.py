@@ -91,7 +91,7 @@ class Finding:
         }  # fmt: skip
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class Report(Tabular):
     """Result of a check; as a table, its findings."""
 
@@ -115,6 +115,17 @@ class Report(Tabular):
     def rows(self) -> Sequence[Mapping[str, Any]]:
         """One row per finding: level, file, record, ply, line, offset and reason."""
         return [finding.as_json() for finding in self.findings]
+
+    def __repr__(self) -> str:
+        return f"<Report: {self._counts()}>"
+
+    def __str__(self) -> str:
+        """The counts, and the findings if there are any."""
+        return f"{self._counts()}\n\n{Tabular.__str__(self)}" if self.findings else self._counts()
+
+    def _counts(self) -> str:
+        numbers = (self.records, "record"), (self.errors, "error"), (self.remarks, "remark")
+        return ", ".join(counted(number, noun) for number, noun in numbers)
 
     def add(self, finding: Finding) -> None:
         """Count a finding, and keep it unless there are too many."""

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from fukayomi.learning.curves.readers import CurveError
     from fukayomi.learning.data.batch import Batch
     from fukayomi.learning.data.dataset import Dataset, Sample
+    from fukayomi.learning.data.tensors import TensorBatch
     from fukayomi.learning.devices import DeviceError
     from fukayomi.learning.evaluation import evaluate
     from fukayomi.learning.evaluation_table import EvaluationTable, evaluate_networks
@@ -52,10 +53,10 @@ if TYPE_CHECKING:
     from fukayomi.learning.layers import LayerError, LayerInfo
     from fukayomi.learning.listeners import JsonLinesListener, TensorBoardListener, TrainingListener
     from fukayomi.learning.metrics import Metrics
-    from fukayomi.learning.models import ModelFileError, export_network, load_model, load_network
+    from fukayomi.learning.models import export_network, load_model, load_network
     from fukayomi.learning.reanalysis.reanalysis import Reanalysis, reanalyze
     from fukayomi.learning.reanalysis.settings import ReanalysisError, ReanalysisSettings, Root, Selection
-    from fukayomi.learning.settings import TrainingError, TrainingSettings
+    from fukayomi.learning.settings import ModelFileError, TrainingError, TrainingSettings
     from fukayomi.learning.training.reporter import TrainingResult
     from fukayomi.learning.training.run_folder import DivergenceError
     from fukayomi.learning.training.training import train
@@ -84,11 +85,13 @@ __all__ = [
     "Runs",
     "Sample",
     "Selection",
+    "TensorBatch",
     "TensorBoardListener",
     "TrainingError",
     "TrainingListener",
     "TrainingResult",
     "TrainingSettings",
+    "compute_losses",
     "evaluate",
     "evaluate_networks",
     "export_int8",
@@ -109,6 +112,7 @@ __getattr__, __dir__ = lazy(
         ".curves.pictures": ("Run", "Runs", "runs"),
         ".data.batch": ("Batch",),
         ".data.dataset": ("Dataset", "Sample"),
+        ".data.tensors": ("TensorBatch",),
         ".devices": ("DeviceError",),
         ".evaluation": ("evaluate",),
         ".evaluation_table": ("EvaluationTable", "evaluate_networks"),
@@ -117,11 +121,12 @@ __getattr__, __dir__ = lazy(
         ".labelling.labelling": ("label_positions",),
         ".labelling.settings": ("LabelError", "LabelSettings"),
         ".layers": ("LayerError", "LayerInfo"),
+        ".loss": ("compute_losses",),
         ".metrics": ("Metrics",),
-        ".models": ("ModelFileError", "export_network", "load_model", "load_network"),
+        ".models": ("export_network", "load_model", "load_network"),
         ".reanalysis.reanalysis": ("Reanalysis", "reanalyze"),
         ".reanalysis.settings": ("ReanalysisError", "ReanalysisSettings", "Root", "Selection"),
-        ".settings": ("TrainingError", "TrainingSettings"),
+        ".settings": ("ModelFileError", "TrainingError", "TrainingSettings"),
         ".training.run_folder": ("DivergenceError",),
         ".training.reporter": ("TrainingResult",),
         ".training.training": ("train",),

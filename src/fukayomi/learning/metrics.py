@@ -18,17 +18,19 @@ H. R. Künsch, "The jackknife and the bootstrap for general stationary observati
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from math import isfinite, isnan
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
-import torch.nn.functional as F  # noqa: N812 - the usual name
 from numpy.typing import NDArray
-from torch import Tensor
 
 from fukayomi._native import NO_POLICY_LABEL
 from fukayomi.errors import InvalidValueError
-from fukayomi.learning.loss import Targets
 from fukayomi.tabular import Tabular
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from fukayomi.learning.loss import Targets
 
 _CHUNK = 4_000_000  # elements of the largest array
 
@@ -133,7 +135,7 @@ _OF_MOVES = ("policy_loss", "policy_accuracy")
 """Those that a test set without moves does not have."""
 
 
-def position_metrics(policy: Tensor, value: Tensor, targets: Targets, val_lambda: float) -> Tensor:
+def position_metrics(policy: "Tensor", value: "Tensor", targets: "Targets", val_lambda: float) -> "Tensor":
     """The metrics of each position, [N, 7]: those of a set are their means, `of_positions_with_moves` of them.
 
     Args:
@@ -142,6 +144,9 @@ def position_metrics(policy: Tensor, value: Tensor, targets: Targets, val_lambda
         targets: Of the positions.
         val_lambda: Share of the search value in the total loss, 0 to 1.
     """
+    import torch
+    import torch.nn.functional as F  # noqa: N812 - the usual name
+
     logits, policy = value.squeeze(1).float(), policy.float()
     policy_loss = targets.policy_losses(policy)
     result_loss = F.binary_cross_entropy_with_logits(logits, targets.results, reduction="none")
@@ -183,17 +188,17 @@ class MetricsSum:
         self.positions = 0
         """Positions added so far."""
         self._with_moves = 0
-        self._sums = torch.zeros(len(MEASURES), dtype=torch.float64)
+        self._sums = np.zeros(len(MEASURES))
         self._heads: dict[str, float] = {}
 
-    def add(self, policy: Tensor, value: Tensor, targets: Targets) -> None:
+    def add(self, policy: "Tensor", value: "Tensor", targets: "Targets") -> None:
         """Add a batch: logits of moves, [M], or [N, 2187], as the targets have them, and [N, 1]."""
         metrics = position_metrics(policy, value, targets, self._val_lambda)
-        self._sums += metrics.double().sum(dim=0).cpu()
+        self._sums += metrics.double().sum(dim=0).cpu().numpy()
         self.positions += len(metrics)
         self._with_moves += int((targets.labels != NO_POLICY_LABEL).sum())
 
-    def add_heads(self, losses: Mapping[str, Tensor], positions: int) -> None:
+    def add_heads(self, losses: "Mapping[str, Tensor]", positions: int) -> None:
         """Add the mean losses of further heads over the positions of a batch, by name without "_loss"."""
         for name, loss in losses.items():
             self._heads[name] = self._heads.get(name, 0.0) + loss.item() * positions
@@ -203,5 +208,5 @@ class MetricsSum:
         if not self.positions:
             raise InvalidValueError("no positions were added")
         heads = {f"{name}_loss": total / self.positions for name, total in self._heads.items()}
-        means = of_positions_with_moves((self._sums / self.positions).numpy(), self._with_moves, self.positions)
+        means = of_positions_with_moves(self._sums / self.positions, self._with_moves, self.positions)
         return Metrics(self.positions, *means.tolist(), heads=heads)

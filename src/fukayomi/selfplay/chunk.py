@@ -213,13 +213,13 @@ def opponents_chunk_of(chunk: Path) -> Path:
     return chunk.with_name(f"{chunk.stem}_opp{chunk.suffix}")
 
 
-def find_chunks(folder: Path) -> list[Path]:
+def find_chunks(folder: Path | str) -> list[Path]:
     """The chunks of a folder that have a sidecar, by name."""
-    return sorted(path for path in folder.glob(f"*{SUFFIX}") if sidecar_of(path).is_file())
+    return sorted(path for path in Path(folder).glob(f"*{SUFFIX}") if sidecar_of(path).is_file())
 
 
 def write_chunk(
-    path: Path, data: bytes, details: ChunkDetails, weights: NDArray[np.float32] | None = None
+    path: Path | str, data: bytes, details: ChunkDetails, weights: NDArray[np.float32] | None = None
 ) -> ChunkInfo:
     """Write a chunk and its sidecar. Writing the same chunk again does nothing, be it from another device or build.
 
@@ -234,6 +234,7 @@ def write_chunk(
         DiskError: The disk is full.
         OSError: A file cannot be written.
     """
+    path = Path(path)
     encoded = None if weights is None else _encode_weights(path, weights, details.positions)
     named = None
     if encoded is not None:
@@ -259,13 +260,14 @@ def write_chunk(
     return info
 
 
-def read_chunk_info(sidecar: Path) -> ChunkInfo:
+def read_chunk_info(sidecar: Path | str) -> ChunkInfo:
     """Read a sidecar.
 
     Raises:
         ChunkError: It is not a sidecar, or one of a later version; the message names the field.
         OSError: It cannot be read.
     """
+    sidecar = Path(sidecar)
     text = read_input(sidecar, LARGEST_SIDECAR)
     try:
         info = ChunkInfo.model_validate_json(text)
@@ -282,13 +284,14 @@ def read_chunk_info(sidecar: Path) -> ChunkInfo:
     return info
 
 
-def read_chunk(path: Path) -> Chunk:
+def read_chunk(path: Path | str) -> Chunk:
     """Read a chunk and compare its files with the sidecar. The games are not looked at.
 
     Raises:
         ChunkError: A file is not the one that the sidecar describes.
         OSError: A file cannot be read.
     """
+    path = Path(path)
     info = read_chunk_info(sidecar_of(path))
     data = read_input(path, LARGEST_CHUNK)
     if len(data) != info.bytes:

@@ -152,12 +152,13 @@ class LeagueSettings(LeagueRules):
         return self
 
     @classmethod
-    def read(cls, path: Path) -> Self:
+    def read(cls, path: Path | str) -> Self:
         """Read the settings from a TOML file; paths in it are relative to its folder.
 
         Raises:
             LeagueError: The file cannot be read, is not valid TOML, or a setting is missing, unknown or out of range.
         """
+        path = Path(path)
         values = read(cls, path)
         try:
             return build(cls, values)

@@ -197,7 +197,8 @@ class MatchResult(Tabular):
         return read_records(self.folder)
 
     def rows(self) -> Sequence[dict[str, Any]]:
-        """One row per engine. `elo` is the difference to its opponents, `elo_low` to `elo_high` its 95 % interval."""
+        """One row per engine. `elo` is the difference to its opponents, `elo_low` to `elo_high` its 95 % interval; of
+        an engine that won or lost everything only one end is known."""
         found: list[dict[str, Any]] = []
         for player in self.standings.players.values():
             total, strength = player.total, player.counts.strength()
@@ -221,6 +222,18 @@ class MatchResult(Tabular):
                 }
             )
         return found
+
+    def shown(self) -> Sequence[dict[str, Any]]:
+        """As `rows`, with the interval beside Elo, and forfeits and failures only if there are any."""
+        left_out = ["elo_error", "elo_low", "elo_high", "elo_without_forfeits"]
+        rows = self.rows()
+        left_out += [name for name in ("forfeits", "failures") if not any(row[name] for row in rows)]
+        strengths = [str(player.counts.strength()) for player in self.standings.players.values()]
+        return [
+            {name: value for name, value in row.items() if name not in left_out}
+            | {"elo": strength.removesuffix(" Elo")}
+            for row, strength in zip(rows, strengths, strict=True)
+        ]
 
     def __repr__(self) -> str:
         names = ", ".join(self.standings.players)

@@ -117,7 +117,7 @@ class PlayerRating:
     """The rating by BayesElo's model and prior, if requested."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Ratings(Tabular):
     """Ratings, one row per player. ``ratings["name"]`` is the rating of a player."""
 
@@ -157,6 +157,9 @@ class Ratings(Tabular):
             if player.name == name:
                 return player
         raise KeyError(name)
+
+    def __repr__(self) -> str:
+        return f"<Ratings of {counted(len(self.players), 'player')}>"
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
         """One row per player, from strong to weak."""

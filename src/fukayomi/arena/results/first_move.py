@@ -78,7 +78,7 @@ class OpponentMean:
         return f"{self.player}, mean over {self.opponents} opponents: {listed}"
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class FirstMoveResults(Tabular):
     """Results by colour, one row per pairing."""
 

@@ -16,12 +16,12 @@ from dataclasses import dataclass
 from fukayomi.arena.statistics.intervals import score_interval
 from fukayomi.shogi import START_SFEN, Move
 from fukayomi.shogi.record import Record, Result, Termination
-from fukayomi.tabular import counted
+from fukayomi.tabular import counted, printable
 
 _DATE = re.compile(r"(\d{4})[/.\-](\d{1,2})[/.\-](\d{1,2})", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Game:
     """The players, the result and, where the source has them, the moves."""
 
@@ -57,6 +57,10 @@ class Game:
             white_rating=record.white_rating,
             date="{}-{:0>2}-{:0>2}".format(*date.groups()) if date else "",
         )
+
+    def __repr__(self) -> str:
+        length = "" if self.moves is None else f", {counted(len(self.moves), 'move')}"
+        return f"<Game {printable(self.black)} - {printable(self.white)}: {self.result.name}{length}>"
 
     @property
     def year(self) -> int | None:

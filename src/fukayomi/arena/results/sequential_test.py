@@ -25,7 +25,7 @@ _STRENGTH = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SprtResult(Tabular):
     """A sequential test after some results, and the strength they show."""
 
@@ -51,6 +51,11 @@ class SprtResult(Tabular):
     def decision(self) -> SprtDecision:
         """H0, H1 or CONTINUE."""
         return self.status.decision
+
+    def __repr__(self) -> str:
+        status = self.status
+        llr = f"LLR {status.llr:.2f} ({status.lower:.2f} to {status.upper:.2f})"
+        return f"<SprtResult: {self.decision.value}, {llr}, {self.strength}>"
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
         """One row: the test and the strength."""

@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from fukayomi.arena.results import match_db
 from fukayomi.arena.results.game import Game
@@ -124,12 +124,23 @@ def _game_or_message(found: Game | Record | RecordError | Dropped) -> Game | str
 
 
 Games = Any
-"""Games as the functions of `fukayomi.arena` accept them: a path or several (match folders, match.db, PGN, records,
-folders, zip, tar); `Game` or `Record` objects; tuples (black, white, result); or a DataFrame with the columns black,
-white and result.
+"""Games as the functions of `fukayomi.arena` accept them: the result of a match, or several; a path or several (match
+folders, match.db, PGN, records, folders, zip, tar); `Game` or `Record` objects; tuples (black, white, result); or a
+DataFrame with the columns black, white and result.
 
 A result is a `Result`; Black's points 1, 0.5 or 0; or "1-0", "1/2-1/2", "0-1", "*" from Black's view.
 """
+
+
+@runtime_checkable
+class HasGames(Protocol):
+    """The result of a match (`fukayomi.arena.MatchResult`)."""
+
+    @property
+    def games(self) -> Sequence[Game]:
+        """All games."""
+        ...
+
 
 _RESULTS: dict[Any, Result] = {
     1: Result.BLACK_WIN, 0.5: Result.DRAW, 0: Result.WHITE_WIN, None: Result.UNKNOWN,
@@ -149,14 +160,18 @@ def iterate_games(games: Games, *, listener: Listener = SILENT) -> Iterator[Game
         SourceError: A path does not exist, or no game could be read from the paths.
         ValueError: An item is not a game, or has an invalid result.
     """
-    if isinstance(games, str | PathLike):
+    if isinstance(games, str | PathLike | Record | Game):
         games = [games]
     elif hasattr(games, "columns"):  # a DataFrame of pandas or polars
         games = zip(games["black"], games["white"], games["result"], strict=True)
+    elif isinstance(games, HasGames):
+        games = games.games
     paths: list[Path] = []
     for item in games:
         if isinstance(item, str | PathLike):
             paths.append(Path(item))  # pyright: ignore[reportUnknownArgumentType]
+        elif isinstance(item, HasGames):
+            yield from item.games
         else:
             yield _game(item)
     if paths:
@@ -172,7 +187,7 @@ def _game(item: Any) -> Game:
         black, white, result = item
     except (TypeError, ValueError):
         raise InvalidValueError(
-            f"{item!r} is not a game: expected a path, a record or (black, white, result)"
+            f"{item!r} is not a game: expected a path, a match, a record or (black, white, result)"
         ) from None
     if not isinstance(result, Result):
         if result not in _RESULTS:

@@ -177,11 +177,11 @@ def failure_text(failure: Failure) -> str:
 
 def elo_text(strength: Strength) -> str:
     """Such as ``+12 ±45``; the end of the interval alone, such as ``above +166``, if all games were won or lost."""
-    if strength.elo is None:
-        return "-"
-    if strength.elo_low is None or strength.elo_high is None:
-        return f"above {strength.elo_low:+.0f}" if strength.elo_low is not None else f"below {strength.elo_high:+.0f}"
-    return f"{round(strength.elo):+} ±{strength.elo_error:.0f}"
+    if strength.elo is not None:
+        return f"{round(strength.elo):+} ±{strength.elo_error:.0f}"
+    if strength.elo_low is not None:
+        return f"above {strength.elo_low:+.0f}"
+    return "-" if strength.elo_high is None else f"below {strength.elo_high:+.0f}"
 
 
 def percent(share: float | None) -> str:

@@ -17,7 +17,8 @@ such care: native/bindings/unlocked.hpp.)
 import atexit
 import threading
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from pathlib import Path
+from typing import Any, Protocol, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -123,6 +124,22 @@ class Evaluator(Protocol):
     def close(self) -> None:
         """Free all resources. No slot is used afterwards."""
         ...
+
+
+class TorchModule(Protocol):
+    """A module in torch (`torch.nn.Module`), which is not imported for its type."""
+
+    def __call__(self, *planes: Any, **_: Any) -> Any:
+        """The logits of policy [N, 2187] and value [N, 1]."""
+        ...
+
+    def state_dict(self) -> Any:
+        """Its parameters."""
+        ...
+
+
+NetworkModel: TypeAlias = str | Path | Evaluator | TorchModule
+"""What a network is loaded from: a file or a name, a module in torch, an evaluator."""
 
 
 class NetworkEvaluator:

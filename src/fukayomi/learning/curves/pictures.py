@@ -21,7 +21,7 @@ import numpy as np
 from fukayomi.errors import InvalidValueError
 from fukayomi.files.atomic import replace_file
 from fukayomi.learning.curves.readers import HEAD_MEASURES, KINDS, MEASURES, Curve, CurveError, Key, read_run
-from fukayomi.pictures import Language, default_language, japanese_font, kind_of, picture_bytes
+from fukayomi.pictures import Language, default_language, japanese_font, kind_of, new_figure, picture_bytes
 from fukayomi.tabular import Tabular, printable
 
 if TYPE_CHECKING:
@@ -86,7 +86,6 @@ THEMES: Final[dict[Theme, Colors]] = {
 
 def draw(runs: "Runs", *, smooth: float | None, log_x: bool, theme: Theme, language: Language | None) -> "Figure":
     """The picture; arguments as in `Runs.plot`."""
-    from matplotlib.figure import Figure
 
     language = language or default_language()
     colors = THEMES[theme]
@@ -97,7 +96,7 @@ def draw(runs: "Runs", *, smooth: float | None, log_x: bool, theme: Theme, langu
     lines = -(-len(shown) // columns)
     with styled(theme, language):
         size = (PANEL_SIZE[0] * columns, PANEL_SIZE[1] * lines + 0.25 * (2 + len(runs.runs) // COLUMNS))
-        figure = Figure(figsize=size, facecolor=colors.card, layout="constrained")
+        figure = new_figure(figsize=size, facecolor=colors.card, layout="constrained")
         grid = figure.subplots(lines, columns, squeeze=False).flatten().tolist()
         for axes, measure in zip(grid, shown, strict=False):
             for number, run in enumerate(runs.runs):

@@ -50,7 +50,7 @@ class HeadArrays:
         )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Batch:
     """N positions with targets, all from the view of the side to move; C policy entries in total.
 
@@ -89,6 +89,9 @@ class Batch:
             np.empty(0, np.int32),
             np.empty(0, np.float32),
         )
+
+    def __repr__(self) -> str:
+        return f"<Batch of {counted(len(self), 'position')}>"
 
     def __len__(self) -> int:
         """Number of positions."""

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -415,6 +415,21 @@ def _layered(games: Sequence[Path], layer: str, listener: Listener) -> list[Path
     if with_layer < len(games):
         listener.note(f"{with_layer} of {len(games)} hcpe3 files have the layer {layer}; the others keep their targets")
     return [original if path is None else path for original, path in zip(games, found, strict=True)]
+
+
+DatasetLike: TypeAlias = Dataset | str | PathLike[str] | Sequence[str | PathLike[str]]
+"""Positions as functions of `fukayomi.learning` accept them: a dataset, a file of training data, or several files."""
+
+
+def as_dataset(data: DatasetLike) -> Dataset:
+    """The dataset, or one of these files with the usual settings.
+
+    Raises:
+        DataFileError, ValueError: As `Dataset`.
+    """
+    if isinstance(data, Dataset):
+        return data
+    return Dataset(data) if isinstance(data, str | PathLike) else Dataset(*data)
 
 
 def kind_of_data(path: Path) -> DataFormat:

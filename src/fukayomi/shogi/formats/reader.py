@@ -118,7 +118,8 @@ def read_record(source: Path | str | bytes, *, name: str = "") -> Record:
 
 
 def read_records(source: Path | str | bytes, *, name: str = "") -> Iterator[Record]:
-    """Read every game of a file; the format is detected from the content.
+    """Read every game of a file; the format is detected from the content. `fukayomi.read_records` reads folders and
+    archives too.
 
     Args:
         source: Path of a CSA, KIF, KI2, JKF or USI file, or the content of one as bytes.
