@@ -37,6 +37,7 @@ export class GameTab extends Tab {
   }
 
   positionChanged() {
+    if (this.quiz && this.quiz.game !== this.page.game) this.quiz = null; // another record is on the board
     this.page.report?.positionChanged();
   }
 
