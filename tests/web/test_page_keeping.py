@@ -64,7 +64,7 @@ def kept_comments(page: Page) -> list[str]:
         """() => new Promise(resolve => {
           indexedDB.open("fukayomi").onsuccess = event => {
             event.target.result.transaction("records").objectStore("records").getAll().onsuccess = found =>
-              resolve(found.target.result.flatMap(({record}) => record.nodes.map(({comment}) => comment)).filter(Boolean));
+              resolve(found.target.result.flatMap(({record}) => record.nodes).map(n => n.comment).filter(Boolean));
           };
         })"""
     )
