@@ -60,6 +60,8 @@ export class Page {
     this.scrolledTo = null;
     /** The tab whose name was scrolled into sight, where not all names fit. @type {Tab | null} */
     this.tabInSight = null;
+    /** How far the page was scrolled when a tab was left. @type {Map<Tab, number>} */
+    this.scrolled = new Map();
     this.view = new BoardView(this.boardHost());
     this.files = new Files(this);
     this.setup = new Setup(this);
@@ -195,6 +197,7 @@ export class Page {
   openTab(id) {
     const tab = this.tabNamed(id);
     if (!tab || tab === this.tab) return;
+    this.scrolled.set(this.tab, scrollY);
     this.tab.leave();
     this.tab = tab;
     this.view.clear();
@@ -393,6 +396,8 @@ export class Page {
     if (this.scrolledTo !== this.game.current) scrollToCurrent();
     this.scrolledTo = this.game.current;
     if (this.tabInSight !== this.tab) document.getElementById(`tab-${this.tab.id}`)?.scrollIntoView({block: "nearest", inline: "nearest"});
+    // A list keeps its place: who has opened one of its games comes back to it.
+    if (this.tabInSight !== this.tab && !this.tab.hasBoard) scrollTo(0, this.scrolled.get(this.tab) ?? 0);
     this.tabInSight = this.tab;
   }
 

@@ -23,6 +23,17 @@ export function saveAs(name, content) {
   URL.revokeObjectURL(link.href);
 }
 
+/** Copy a text where there is no clipboard for scripts. @param {string} text */
+function copyOldWay(text) {
+  const field = document.createElement("textarea");
+  field.value = text;
+  document.body.append(field);
+  field.select();
+  const isDone = document.execCommand("copy");
+  field.remove();
+  if (!isDone) throw new Error("copy");
+}
+
 export class Files {
   /** @param {Page} page */
   constructor(page) {
@@ -165,26 +176,40 @@ export class Files {
     if (!page.tab.hasBoard && !staysOnTab) page.openTab("analyse");
   }
 
-  /** @param {string} format */
-  async save(format) {
+  /** Copy a text. @param {string | Promise<string>} text */
+  async copy(text) {
     const {page} = this;
     try {
-      const {name, content} = await this.fileOf(format);
+      if (navigator.clipboard) {
+        const content = Promise.resolve(text).then(each => new Blob([each], {type: "text/plain"}));
+        await navigator.clipboard.write([new ClipboardItem({"text/plain": content})]);
+      } else copyOldWay(await text); // not in a secure context
+      page.notify(page.t("files.copied"));
+    } catch (error) {
+      page.notify(page.t("files.notCopied", {text: messageOf(error)}));
+    }
+  }
+
+  /** @param {string} format @param {AnalysisDocument | null} [analysis] */
+  async save(format, analysis) {
+    const {page} = this;
+    try {
+      const {name, content} = await this.fileOf(format, analysis);
       saveAs(name, content);
     } catch (error) {
       page.notify(page.t("files.notSaved", {text: messageOf(error)}));
     }
   }
 
-  /** The record on the board as a file. @param {string} format */
-  fileOf(format) {
+  /** The record on the board as a file. @param {string} format @param {AnalysisDocument | null} [analysis]  Which is written into its comments. */
+  fileOf(format, analysis = null) {
     const {game, t} = this.page;
     const record = game.record;
     const {end, winner, end_word: word} = game.ending;
     // The main line did not end like this: the result stays as a fact about the game.
     if (game.last !== null && !game.endsOnMain)
       record.header = {...record.header, [t("record.result")]: this.page.endText(end, winner, word)};
-    return api.postForFile("api/save", {record, format});
+    return api.postForFile("api/save", {record, format, analysis});
   }
 
   /** @param {GameRecord} game @param {number} index */
@@ -205,6 +230,8 @@ export class Files {
       </div></details>
       <details class="menu"><summary>${t("files.save")}</summary><div class="column">
         ${FORMATS.map(format => html`<button type="button" data-format=${format} @click=${() => this.save(format)}>${format.toUpperCase()}</button>`)}
+        <button type="button" data-copy="kif" @click=${() => this.copy(this.fileOf("kif").then(({content}) => content.text()))}>${t("files.copyRecord")}</button>
+        <button type="button" data-copy="sfen" @click=${() => this.copy(this.page.game.sfen)}>${t("files.copyPosition")}</button>
       </div></details>
       ${this.page.keeper.menu()}
       <button type="button" data-action="setup" @click=${() => setup.open()}>${t("setup.title")}</button>

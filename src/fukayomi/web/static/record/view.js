@@ -63,15 +63,17 @@ const clock = seconds => `${Math.floor(seconds / 60)}:${String(Math.floor(second
 /** @param {Page} page */
 export function recordView(page) {
   const {t, game} = page;
+  const sides = /** @type {const} */ (["b", "w"]);
   const header = Object.entries(game.facts.header).filter(([, value]) => value);
   return html`
     ${page.files.render()}
-    ${
-      header.length
-        ? html`<details class="facts"><summary>${t("record.facts")}</summary>
-      <dl>${header.map(([name, value]) => html`<dt>${page.word("header", name)}</dt><dd>${value}</dd>`)}</dl></details>`
-        : nothing
-    }
+    <details class="facts"><summary>${t("record.facts")}</summary>
+      ${sides.map(
+        (side, index) => html`<label class="row">${side === "b" ? "☗" : "☖"} <span class="unseen">${page.side(side)}</span>
+        <input class="player-name" data-side=${side} autocomplete="off" maxlength="200" placeholder=${page.side(side)} .value=${game.facts.names[index]}
+          @input=${event => game.rename(index ? 1 : 0, event.target.value)}></label>`,
+      )}
+      <dl>${header.map(([name, value]) => html`<dt>${page.word("header", name)}</dt><dd>${value}</dd>`)}</dl></details>
     <div class="moves" tabindex="0" role="group" aria-label=${t("record.moves")} @wheel=${event => wheel(event, page)}>
       <ol>${moveRow(page, game.node(0), 0)}${line(page, 0, 1)}</ol>
       ${ending(page)}
