@@ -288,6 +288,20 @@ def test_the_offer_is_dismissed_and_the_history_forgets_and_remembers(open_page:
     expect(history(page)).to_have_count(1)
 
 
+@pytest.mark.parametrize("width", [390, 820, 1280, 1920])
+def test_the_history_is_inside_the_window(open_page: OpenPage, server: WebServer, width: int) -> None:
+    page = quiet(open_page, server, locale="ja-JP", viewport={"width": width, "height": 800})
+    open_text(page, KIF)
+    expect(names(page)).to_have_count(6)
+    page.locator("#comment").fill("mine")
+    expect(history(page)).to_have_count(1)
+    box = page.locator(".kept").bounding_box()
+    assert box is not None
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= width
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= width
+
+
 def test_finished_games_are_kept(open_page: OpenPage, server: WebServer) -> None:
     page = quiet(open_page, server, at="#play")
     for first in ("7g7f", "2g2f"):
