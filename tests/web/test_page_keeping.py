@@ -122,6 +122,30 @@ def test_moves_of_a_running_game_are_not_deleted_and_the_game_goes_on(open_page:
     expect(page.locator(".moves .variation")).to_have_count(0)
 
 
+def test_moves_that_are_taken_back_stay_as_a_variation_if_something_is_noted_on_them(
+    open_page: OpenPage, server: WebServer
+) -> None:
+    page = quiet(open_page, server, at="#play")
+    begin(page)
+    move(page, "7g", "7f")
+    expect_moves(page, 2)
+    page.locator("#comment").fill("待ったの前")
+    page.locator('[data-action="take-back"]').click()
+    expect(page.locator(".moves .current .name")).to_have_text("Start")
+    expect_moves(page, 2)
+    move(page, "2g", "2f")
+    expect_moves(page, 4)
+    expect(page.locator(".moves > ol > li:not(.variation) .name").nth(1)).to_have_text("P-2f")
+    expect(page.locator(".moves .variation .has-comment")).to_have_count(1)
+    for _ in range(2):
+        page.locator('[data-action="resign"]').click()
+    expect(page.locator(".record .end")).to_be_visible()
+    page.locator('[data-action="take-back"]').click()  # also after the end, which is gone then
+    expect_phase(page, "reader")
+    expect(page.locator(".record .end")).to_have_count(0)
+    expect_moves(page, 2)
+
+
 def test_a_comment_outlives_a_reload_before_its_field_loses_focus(open_page: OpenPage, server: WebServer) -> None:
     page = quiet(open_page, server)
     move(page, "7g", "7f")
@@ -339,6 +363,39 @@ def test_a_game_goes_on_in_a_page_that_was_opened_anew(open_page: OpenPage, serv
     expect(second.locator("#comment")).to_have_value("初手から二手")
     move(second, "2g", "2f")
     expect_moves(second, 4)
+
+
+def test_a_browser_without_locks_and_clipboard_writes_copies(open_page: OpenPage, server: WebServer) -> None:
+    """As over plain HTTP from another computer."""
+    page = quiet(open_page, server)
+    page.context.add_init_script("delete Navigator.prototype.locks; delete Navigator.prototype.clipboard")
+    page.goto(server.origin)
+    move(page, "7g", "7f")
+    page.locator("#comment").fill("first")
+    page.locator("summary", has_text="Save").click()
+    page.locator("[data-copy=sfen]").click()
+    expect(page.locator(".banners")).to_contain_text("Copied")
+    page.reload()
+    page.locator("#comment").press("End")
+    page.locator("#comment").press_sequentially(" again")
+    page.reload()
+    expect(page.locator("#comment")).to_have_value("first again")
+    assert kept_comments(page) == ["first again"]
+    page.goto(f"{server.origin}/?anew")
+    page.locator('[data-action="go-on"]').click()
+    page.locator("#comment").fill("third")
+    expect(history(page)).to_have_count(2)
+    assert sorted(kept_comments(page)) == ["first again", "third"]
+
+
+def test_what_another_version_of_the_page_kept_does_no_harm(open_page: OpenPage, server: WebServer) -> None:
+    page = quiet(open_page, server)
+    page.evaluate(
+        "() => addEventListener('pagehide', () => sessionStorage.setItem('fukayomi.record', '{\"record\": 1}'))"
+    )
+    page.reload()
+    move(page, "7g", "7f")
+    expect(names(page)).to_have_text(["Start", "P-7f"])
 
 
 def test_a_server_that_starts_again_loses_no_game_and_the_game_is_played_on(

@@ -112,6 +112,7 @@ export const english = {
   "undo.setup": "The position that you set up was put away.",
   "kept.title": "History",
   "kept.help": "Records that you change and games that you play are kept in this browser by themselves.",
+  "kept.unavailable": "This browser stores nothing: save records as files.",
   "kept.none": "There are none yet.",
   "kept.moves": "{count} moves",
   "kept.offered": "Your last work: {name} ({date})",

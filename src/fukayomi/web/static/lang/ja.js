@@ -112,6 +112,7 @@ export const japanese = {
   "undo.setup": "局面編集をやめました。",
   "kept.title": "履歴",
   "kept.help": "編集した棋譜と対局は、このブラウザーに自動で保存されます。",
+  "kept.unavailable": "このブラウザーには保存できません。棋譜はファイルに保存してください。",
   "kept.none": "まだありません。",
   "kept.moves": "{count}手",
   "kept.offered": "前回の続きがあります：{name}（{date}）",

@@ -86,7 +86,7 @@ export class PlayedGame {
     /** @type {PlayMessage} */
     const state = await api.get(`api/play/${id}`);
     const record = page.game.played === id ? page.game : await page.keeper.recordOf(id);
-    if (this.state) return; // another one was begun meanwhile
+    if (this.running) return; // another one is being played
     keep(id);
     this.record = record ?? new Game(page.changed, emptyRecord(state.start, state.names));
     this.record.played = id;

@@ -158,7 +158,8 @@ export class Keeper {
     const [navigation] = performance.getEntriesByType("navigation");
     if (/** @type {PerformanceNavigationTiming | undefined} */ (navigation)?.type === "navigate") return null;
     try {
-      return JSON.parse(sessionStorage.getItem(RETURNED) ?? "null");
+      const found = JSON.parse(sessionStorage.getItem(RETURNED) ?? "null");
+      return found?.game ? found : null; // another version of the page may have kept it otherwise
     } catch {
       return null;
     }
@@ -293,7 +294,7 @@ export class Keeper {
       this.open(kept);
     };
     return html`<details class="menu" @toggle=${() => this.load()}><summary>${t("kept.title")}</summary><div class="kept">
-      <p class="muted small">${t("kept.help")}</p>
+      <p class="muted small">${t(this.database ? "kept.help" : "kept.unavailable")}</p>
       ${list.length ? nothing : html`<p>${t("kept.none")}</p>`}
       <ol>${list.map(
         kept => html`<li><button type="button" class="link" data-kept=${kept.id} aria-current=${kept.id === game.id ? "true" : nothing}
