@@ -160,7 +160,7 @@ def test_mate_is_announced_as_proven(open_page: OpenPage, server: WebServer) -> 
 
 
 def test_page_finds_a_server_that_was_killed_and_is_back(open_page: OpenPage, problems: list[str]) -> None:
-    settings = WebSettings(evaluator="<hash>", files=(ROOT / "examples" / "game.csa",))
+    settings = WebSettings(evaluator="<hash>", port=0, files=(ROOT / "examples" / "game.csa",))
     with WebServer(settings) as server:
         page = open_page(server=server, **limited(server))
         state(page, "limit")

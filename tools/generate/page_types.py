@@ -318,6 +318,14 @@ class PlayHint(TypedDict):
     nodes: int
 
 
+class MateAnswer(TypedDict):
+    reason: Literal["mate", "no_mate", "nodes", "time", "stopped"]
+    nodes: int
+    moves: list[str]
+    japanese: list[str]
+    english: list[str]
+
+
 class WorthPiece(TypedDict):
     place: str
     color: ColorName
@@ -614,8 +622,8 @@ class GamePage(TypedDict):
 
 ANSWERS = (
     ServerState, Facts, GameRecord, OpenedGames, Score, AnalysisDocument, JobMessage, JobDocument, ReportMessage,
-    EndMessage, StateMessage, PlayMessage, PlayHint, Measured, WorthAnswer, RunList, DamagedDocument, TrainingDocument,
-    LearningDocument, SelfplayDocument, EloRange, MatchDocument, GamePage,
+    EndMessage, StateMessage, PlayMessage, PlayHint, Measured, MateAnswer, WorthAnswer, RunList, DamagedDocument,
+    TrainingDocument, LearningDocument, SelfplayDocument, EloRange, MatchDocument, GamePage,
 )  # fmt: skip
 
 
@@ -678,7 +686,7 @@ class Types:
             return self.add(hint)
         if issubclass(hint, Enum):
             return " | ".join(json.dumps(each.value) for each in hint)
-        return {str: "string", bool: "boolean", int: "number", float: "number", NoneType: "null"}[hint]
+        return {str: "string", bool: "boolean", int: "number", float: "number", NoneType: "null", Any: "unknown"}[hint]
 
 
 def declarations() -> str:
