@@ -30,6 +30,7 @@ export function keyPressed(event, page) {
 /** @param {string} action @param {Page} page */
 export function act(action, page) {
   const {game, live} = page;
+  if (page.tab.onAction(action)) return;
   switch (action) {
     case "back":
       return game.step(-1);

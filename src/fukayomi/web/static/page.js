@@ -2,6 +2,8 @@
 
 import {keyList, keyPressed} from "./actions.js";
 import {FactBook} from "./board/facts.js";
+import {evaluationBar} from "./board/evaluation.js";
+import {keepBoardInSight} from "./board/sight.js";
 import {BoardView} from "./board/view.js";
 import {english} from "./lang/en.js";
 import {japanese} from "./lang/ja.js";
@@ -9,10 +11,10 @@ import {chooseLanguage, preferredLanguage, translate} from "./language.js";
 import {LiveAnalysis} from "./live/analysis.js";
 import {isHandicap, pieceName, westernLine} from "./position.js";
 import {Files} from "./record/files.js";
-import {Game} from "./record/game.js";
+import {emptyRecord, Game} from "./record/game.js";
 import {keepOnLeaving, keptRecord} from "./record/keeping.js";
 import {Setup} from "./record/setup.js";
-import {moveBar, recordView, scrollToCurrent} from "./record/view.js";
+import {icon, moveBar, recordView, scrollToCurrent} from "./record/view.js";
 import {GameReport} from "./report/report.js";
 import {RunList} from "./runs/list.js";
 import {remember, setting} from "./settings.js";
@@ -72,6 +74,7 @@ export class Page {
     this.speak();
     addEventListener("keydown", event => keyPressed(event, this));
     addEventListener("resize", () => this.update());
+    keepBoardInSight();
     addEventListener("hashchange", () => this.openTab(location.hash.slice(1)));
     this.files.listen();
     this.socket.on("state", message => {
@@ -112,9 +115,9 @@ export class Page {
     return this.nameOf({japanese: line.japanese[step], english: line.english[step], usi: line.pv[step]});
   }
 
-  /** A line's moves as text. @param {NamedLine} line */
+  /** A line's moves; it breaks between them. @param {NamedLine} line */
   lineText(line) {
-    return line.pv.map((_, step) => this.moveName(line, step)).join(" ");
+    return line.pv.map((_, step) => html`<span class="nowrap">${this.moveName(line, step)}</span> `);
   }
 
   /** The best line of a report at a ply of the main line; documents name moves in Japanese only. @param {number} ply @returns {NamedLine | undefined} */
@@ -198,6 +201,11 @@ export class Page {
     this.setup.close();
     this.game.load(record);
     if (!this.tab.hasBoard && !staysOnTab) this.openTab("analyse");
+  }
+
+  /** Begin a record from the even game's first position. */
+  newRecord() {
+    this.openRecord(emptyRecord());
   }
 
   /** @param {boolean} flip */
@@ -342,41 +350,44 @@ export class Page {
           aria-selected=${each === tab ? "true" : "false"} aria-controls="panel" tabindex=${each === tab ? 0 : -1}
           @click=${() => this.openTab(each.id)}>${t(`tab.${each.id}`)}</button>`,
         )}</nav>
-        ${this.tools()}
+        ${this.files.bar()}
+        ${this.menu()}
       </header>
-      ${this.banner()}
       <main class=${hasBoard ? "with-board" : "wide"}>
         ${
           hasBoard
-            ? html`<section class="left" aria-label=${t("page.boardAndRecord")}>
-          ${this.view.render(this.game.facts.names)}
-          ${this.setup.isOpen ? this.setup.render() : moveBar(this)}
-          <p class="situation" ?hidden=${!this.situation()}>${this.situation()}</p>
-        </section>`
+            ? html`<div class="game">
+          <section class="left" aria-label=${t("page.boardAndRecord")}><div class="stage">
+            ${this.view.render(this.game.facts.names, evaluationBar(this))}
+            ${moveBar(this)}
+            <p class="situation">${this.setup.isOpen ? "" : this.situation()}</p>
+          </div></section>
+          <section class="record" aria-label=${t("record.title")}>${recordView(this)}</section></div>`
             : nothing
         }
-        <section class="panel" id="panel" role="tabpanel" aria-labelledby=${`tab-${tab.id}`}>${tab.render()}</section>
-        ${hasBoard ? html`<section class="record" aria-label=${t("record.title")}>${recordView(this)}</section>` : nothing}
+        <section class="panel" id="panel" role="tabpanel" aria-labelledby=${`tab-${tab.id}`}>${hasBoard && this.setup.isOpen ? this.setup.render() : tab.render()}</section>
       </main>
+      ${this.banner()}
       <div class="unseen" aria-live="polite" id="spoken">${this.spoken}</div>
       ${keyList(this)}`;
   }
 
-  tools() {
+  /** What the reader chooses of the page. */
+  menu() {
     const {t} = this;
     const dark = document.documentElement.dataset.theme ?? "";
-    return html`<div class="tools">
-      <label class="unseen" for="language">${t("page.language")}</label>
+    return html`<details class="menu settings"><summary aria-label=${t("page.settings")} title=${t("page.settings")}>${icon("settings")}</summary><div class="column">
+      <label for="language">${t("page.language")}</label>
       <select id="language" @change=${event => this.setLanguage(event.target.value === "ja" ? "ja" : "en")}>
         <option value="ja" lang="ja" ?selected=${this.language === "ja"}>日本語</option>
         <option value="en" lang="en" ?selected=${this.language === "en"}>English</option>
       </select>
-      <label class="unseen" for="theme">${t("page.theme")}</label>
+      <label for="theme">${t("page.theme")}</label>
       <select id="theme" @change=${event => this.theme(event.target.value)}>
         ${["", "light", "dark"].map(each => html`<option value=${each} ?selected=${dark === each}>${t(`page.theme.${each || "auto"}`)}</option>`)}
       </select>
-      <button type="button" class="icon" aria-label=${t("keys.title")} title=${`${t("keys.title")} (?)`} @click=${() => this.toggleKeys()}>?</button>
-    </div>`;
+      <button type="button" data-action="keys" @click=${() => this.toggleKeys()}>${t("keys.title")} <kbd>?</kbd></button>
+    </div></details>`;
   }
 
   /** Arrow keys among the tabs. @param {KeyboardEvent} event */

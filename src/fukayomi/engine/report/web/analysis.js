@@ -101,7 +101,9 @@ class Replay {
       this.renderBoard({position: moves.reduce(played, start), last: moves.at(-1)});
     } else {
       const mistake = next?.verdict && next.usi;
-      this.renderBoard({position: start, last: entry.usi, arrows: verdictArrows(entry.lines?.[0]?.usi.split(" ")[0], mistake)});
+      const best = entry.lines?.[0];
+      const isMate = Array.isArray(best?.evaluation) && best.winrate > 50 === (start.turn === "b"); // a mate has other words in each language
+      this.renderBoard({position: start, last: entry.usi, arrows: verdictArrows(best?.usi.split(" ")[0], mistake, isMate)});
     }
     const card = this.cardEntry();
     render(positionCard(card, this), element("status"));

@@ -262,8 +262,8 @@ export class BoardView {
     </div>`;
   }
 
-  /** The whole: hands above and below. @param {[string, string]} names */
-  render(names) {
+  /** The whole: hands above and below. @param {[string, string]} names @param {unknown} beside  Stands at the board's left. */
+  render(names, beside) {
     const drawing = this.host.drawing();
     const {t} = this.host;
     const language = this.host.language();
@@ -271,11 +271,11 @@ export class BoardView {
     const [upper, lower] = drawing.flip ? BLACK_ABOVE : WHITE_ABOVE;
     return html`<div class="main-board" @pointerdown=${event => this.press(event)}>
       ${this.hand(upper, names)}
-      <div class="squares" role="application" tabindex="0" aria-label=${t("board.label")} aria-describedby="position-text"
+      <div class="board-row">${beside}<div class="squares" role="application" tabindex="0" aria-label=${t("board.label")} aria-describedby="position-text"
         @keydown=${event => this.key(event)} @click=${event => this.click(event)} @blur=${() => this.blur()}>
         ${boardSvg({...drawing, selected: this.selected, targets, cursor: this.cursor})}
         ${this.choice.length ? this.choiceOf() : nothing}
-      </div>
+      </div></div>
       ${this.hand(lower, names)}
       <p id="position-text" class="unseen">${inWords(drawing.position, language, [this.host.side("b"), this.host.side("w")])}</p>
     </div>`;

@@ -138,10 +138,12 @@ export class Files {
     return `${index + 1}. ☗ ${names[0] || page.side("b", start)} – ☖ ${names[1] || page.side("w", start)}`;
   }
 
-  render() {
-    const {t, setup, state} = this.page;
-    const served = state.files.filter(isGame);
-    return html`<div class="row files">
+  /** New, open, paste, save: the same in all views. */
+  bar() {
+    const {page} = this;
+    const {t} = page;
+    return html`<div class="files" role="group" aria-label=${t("files.title")}>
+      <button type="button" data-action="new" @click=${() => page.newRecord()}>${t("files.new")}</button>
       <label class="button"><input type="file" class="unseen" id="open-file" @change=${event => this.openChosen(event.target)}>${t("files.open")}</label>
       <details class="menu"><summary>${t("files.paste")}</summary><div>
         <label for="pasted">${t("files.pasteHere")}</label>
@@ -151,6 +153,14 @@ export class Files {
       <details class="menu"><summary>${t("files.save")}</summary><div class="column">
         ${FORMATS.map(format => html`<button type="button" data-format=${format} @click=${() => this.save(format)}>${format.toUpperCase()}</button>`)}
       </div></details>
+    </div>`;
+  }
+
+  /** Other records of the command line and of the last file, and the way to a position. */
+  lists() {
+    const {t, setup, state} = this.page;
+    const served = state.files.filter(isGame);
+    return html`<div class="row lists">
       <button type="button" data-action="setup" @click=${() => setup.open()}>${t("setup.title")}</button>
       ${
         served.length > 1

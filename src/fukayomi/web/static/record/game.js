@@ -10,7 +10,7 @@ function makeNode(id, parent, usi) {
 }
 
 /** A record without moves. @param {string} [start] @param {[string, string]} [names] @returns {GameRecord} */
-function emptyRecord(start = START, names = ["", ""]) {
+export function emptyRecord(start = START, names = ["", ""]) {
   return {name: "", names, header: {}, start, nodes: [makeNode(0, null, null)], comment: "", ...endOf({}), main: [0]};
 }
 

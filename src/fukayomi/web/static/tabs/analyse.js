@@ -4,6 +4,7 @@ import {boardSvg, handSvg} from "../board/drawing.js";
 import {LIMITS} from "../live/analysis.js";
 import {IN_HAND, isMove, played} from "../position.js";
 import {icon} from "../record/view.js";
+import {gameGraph} from "../report/graph.js";
 import {html, nothing} from "../vendor/lit-html.js";
 import {Tab} from "./tab.js";
 
@@ -31,6 +32,11 @@ export class AnalyseTab extends Tab {
     this.page.live.setActive(false);
   }
 
+  winRate() {
+    const {live, report} = this.page;
+    return live.isHidden ? null : (live.report?.lines[0]?.win_rate ?? report.winRate);
+  }
+
   overlay() {
     return {arrows: this.page.live.arrows()};
   }
@@ -42,6 +48,7 @@ export class AnalyseTab extends Tab {
     const line = trial?.key === live.key && report?.lines[trial.rank];
     return html`
       ${this.controls()}
+      ${live.isHidden ? nothing : gameGraph(page)}
       ${
         live.isHidden
           ? html`<p class="muted">${t("live.hidden")}</p>`

@@ -70,6 +70,10 @@ export function positionCard(entry, host) {
     }`;
 }
 
+/** What stands above the candidates. @param {"ja" | "en"} language */
+export const candidateHeads = language => html`<h2>${cardText(language, "candidates")} <span class="heads">
+  <small>${cardText(language, "score")}</small><small>${cardText(language, "win")}</small><small>${cardText(language, "visits")}</small></span></h2>`;
+
 /** The lines of the search, and the move of the game if it is none of them. @param {CardEntry} entry @param {CardHost} host */
 export function candidateList(entry, host) {
   const {lines, other, next, played} = entry;
