@@ -1,6 +1,7 @@
 // The page as a whole: the context that its parts share, and the shell around the tabs.
 
 import {keyList, keyPressed} from "./actions.js";
+import {api, messageOf} from "./api.js";
 import {FactBook} from "./board/facts.js";
 import {evaluationBar} from "./board/evaluation.js";
 import {keepBoardInSight} from "./board/sight.js";
@@ -21,7 +22,7 @@ import {remember, setting} from "./settings.js";
 import {makeTabs} from "./tabs/index.js";
 import {html, nothing} from "./vendor/lit-html.js";
 
-/** @import {AnalysedLine, Facts, GameRecord, JudgedMove, LiveLine, RecordNode, ServerState} from "documents" */
+/** @import {AnalysedLine, Facts, GameRecord, JudgedMove, LiveLine, RecordNode, ServerState, TriedQuestion} from "documents" */
 /** @import {Host} from "./board/view.js" */
 /** @import {Socket} from "./socket.js" */
 /** @import {Tab} from "./tabs/tab.js" */
@@ -50,6 +51,8 @@ export class Page {
     this.flip = false;
     this.message = "";
     this.spoken = "";
+    /** Why the last move that was tried is not legal. */
+    this.fault = "";
     this.isAsked = false;
     this.wasConnected = false;
     /** The node that was scrolled into sight. @type {RecordNode | null} */
@@ -239,6 +242,7 @@ export class Page {
   // ------------------------------------------------------------------------------------ the board
 
   positionChanged() {
+    this.fault = "";
     this.view.clear();
     this.live?.positionChanged();
     for (const tab of this.tabs) tab.positionChanged();
@@ -277,6 +281,35 @@ export class Page {
     return words.filter(Boolean).join(this.language === "ja" ? "、" : ", ");
   }
 
+  /** Say why a move is not legal. @param {string | null} from  A square or hand; null where the piece is the other side's. @param {string} to */
+  explain(from, to) {
+    if (from === null) this.setFault("turn");
+    else if (!to.includes(":")) this.explainMove(from.includes(":") ? `${from[2]}*${to}` : from + to);
+  }
+
+  /** @param {string} tried  In USI form. */
+  async explainMove(tried) {
+    const {game} = this;
+    const key = game.keyOf();
+    /** @type {TriedQuestion} */
+    const question = {sfen: game.start, moves: game.moves(), tried};
+    try {
+      /** @type {{fault: string | null}} */
+      const {fault} = await api.post("api/illegal", question);
+      if (this.game.keyOf() !== key) return;
+      if (fault === null) this.move(tried); // the legal moves were not known yet
+      else this.setFault(fault);
+    } catch (error) {
+      this.notify(messageOf(error));
+    }
+  }
+
+  /** @param {string} fault */
+  setFault(fault) {
+    this.fault = this.t(`illegal.${fault}`, {side: this.side(this.game.position.turn)});
+    this.say(this.fault);
+  }
+
   /** The reader makes a move on the board. @param {string} usi */
   move(usi) {
     if (this.tab.onMove(usi)) return;
@@ -294,6 +327,7 @@ export class Page {
         return page.setup.isOpen ? page.setup.place.bind(page.setup) : null;
       },
       holdsPiece: () => this.setup.isOpen && this.setup.piece !== null,
+      illegal: (from, to) => this.explain(from, to),
       say: this.say,
       update: this.update,
       t: this.t,
@@ -322,6 +356,11 @@ export class Page {
 
   /** Stop everything that searches. */
   stopAll() {
+    if (this.view.choice.length) {
+      this.view.clear();
+      this.update();
+      return;
+    }
     this.live.stop();
     this.report.stop();
     this.setup.close();
@@ -348,7 +387,7 @@ export class Page {
         <nav role="tablist" aria-label=${t("page.tabs")} @keydown=${event => this.tabKey(event)}>${tabs.map(
           each => html`<button type="button" role="tab" id=${`tab-${each.id}`}
           aria-selected=${each === tab ? "true" : "false"} aria-controls="panel" tabindex=${each === tab ? 0 : -1}
-          @click=${() => this.openTab(each.id)}>${t(`tab.${each.id}`)}</button>`,
+          @click=${event => this.clickTab(event, each.id)}>${t(`tab.${each.id}`)}</button>`,
         )}</nav>
         ${this.files.bar()}
         ${this.menu()}
@@ -360,7 +399,7 @@ export class Page {
           <section class="left" aria-label=${t("page.boardAndRecord")}><div class="stage">
             ${this.view.render(this.game.facts.names, evaluationBar(this))}
             ${moveBar(this)}
-            <p class="situation">${this.setup.isOpen ? "" : this.situation()}</p>
+            <p class=${`situation ${this.fault ? "error" : ""}`} role="status">${this.setup.isOpen ? "" : this.fault || this.situation()}</p>
           </div></section>
           <section class="record" aria-label=${t("record.title")}>${recordView(this)}</section></div>`
             : nothing
@@ -388,6 +427,12 @@ export class Page {
       </select>
       <button type="button" data-action="keys" @click=${() => this.toggleKeys()}>${t("keys.title")} <kbd>?</kbd></button>
     </div></details>`;
+  }
+
+  /** A tab that the mouse or a finger chose keeps no focus: the arrow keys are the game's. @param {MouseEvent} event @param {string} id */
+  clickTab(event, id) {
+    this.openTab(id);
+    if (event.detail > 0 && document.activeElement instanceof HTMLElement) document.activeElement.blur();
   }
 
   /** Arrow keys among the tabs. @param {KeyboardEvent} event */

@@ -1,7 +1,7 @@
 // The record beside the board: its moves with variations, comments and clocks; the buttons below the board.
 
 import {act} from "../actions.js";
-import {typedMoves} from "../position.js";
+import {isMove, typedMoves} from "../position.js";
 import {html, nothing} from "../vendor/lit-html.js";
 
 /** @import {RecordNode} from "documents" */
@@ -58,6 +58,7 @@ async function typed(event, page) {
     page.move(found[0]);
   } else {
     page.notify(page.t(found.length ? "bar.ambiguous" : "bar.illegal", {move: input.value, moves: found.join(" ")}));
+    if (!found.length && isMove(input.value.trim())) page.explainMove(input.value.trim());
   }
 }
 
@@ -80,12 +81,22 @@ export function recordView(page) {
       <ol>${moveRow(page, game.node(0), 0)}${line(page, 0, 1)}</ol>
       ${ending(page)}
     </div>
+    ${branches(page)}
     <label for="comment">${t("record.comment")}</label>
     <textarea id="comment" rows="3" .value=${game.current.comment ?? ""} @change=${event => game.comment(event.target.value)}></textarea>
     <div class="row">
       <button type="button" data-action="promote" ?disabled=${isMain(game)} @click=${() => game.promote(game.place)}>${t("record.promote")}</button>
       <button type="button" data-action="delete" ?disabled=${game.current.parent === null} @click=${() => game.remove(game.place)}>${t("record.delete")}</button>
     </div>`;
+}
+
+/** The moves that follow in the record, if there are several. @param {Page} page */
+function branches(page) {
+  const {game, t} = page;
+  const next = game.childrenOf();
+  if (next.length < 2) return nothing;
+  return html`<div class="row branches" role="group" aria-label=${t("record.branches")}><span class="muted">${t("record.branches")}</span>
+    ${next.map(id => html`<button type="button" data-branch=${id} class=${id === game.forward(game.place) ? "chosen" : ""} @click=${() => game.go(id)}>${page.nameOf(game.node(id))}</button>`)}</div>`;
 }
 
 /** The illegal move that ended the game, how it ended, and the comment on that. @param {Page} page */
