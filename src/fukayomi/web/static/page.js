@@ -2,8 +2,8 @@
 
 import {keyList, keyPressed} from "./actions.js";
 import {api, messageOf} from "./api.js";
-import {FactBook} from "./board/facts.js";
 import {evaluationBar} from "./board/evaluation.js";
+import {FactBook} from "./board/facts.js";
 import {keepBoardInSight} from "./board/sight.js";
 import {BoardView} from "./board/view.js";
 import {english} from "./lang/en.js";
@@ -297,7 +297,8 @@ export class Page {
       /** @type {{fault: string | null}} */
       const {fault} = await api.post("api/illegal", question);
       if (this.game.keyOf() !== key) return;
-      if (fault === null) this.move(tried); // the legal moves were not known yet
+      if (fault === null)
+        this.move(tried); // the legal moves were not known yet
       else this.setFault(fault);
     } catch (error) {
       this.notify(messageOf(error));

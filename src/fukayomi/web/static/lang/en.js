@@ -211,6 +211,7 @@ export const english = {
   "quiz.question": "Question {n} of {count}: ply {ply}, {side} to move. The game went {move}; play a better move on the board.",
   "quiz.right": "Right: {move} ({score})",
   "quiz.wrong": "{move} is not it. Try again.",
+  "quiz.searched": "Looking at your move…",
   "quiz.playedAgain": "That is the move of the game.",
   "quiz.answer": "Answer: {move}",
   "quiz.show": "Show the answer",

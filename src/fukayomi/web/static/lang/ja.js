@@ -211,6 +211,7 @@ export const japanese = {
   "quiz.question": "{n} / {count}問目：{ply}手目、{side}の番です。実戦の {move} よりよい手を盤上で指してください。",
   "quiz.right": "正解です：{move}（{score}）",
   "quiz.wrong": "{move} は違います。もう一度どうぞ。",
+  "quiz.searched": "その手を調べています…",
   "quiz.playedAgain": "それは実戦の手です。",
   "quiz.answer": "答え：{move}",
   "quiz.show": "答えを見る",

@@ -103,7 +103,7 @@ function branches(page) {
 function ending(page) {
   const {t, game} = page;
   const {end, winner, end_word: word, end_comment: comment, end_time_ms: time, illegal} = game.ending;
-  return html`${illegal ? html`<p class="end muted">${t("record.illegalMove", {move: illegal.japanese || illegal.move})}${timeOf(illegal.time_ms)}</p>` : nothing}
+  return html`${illegal ? html`<p class="end muted">${t("record.illegalMove", {move: page.nameOf({japanese: illegal.japanese, english: illegal.move})})}${timeOf(illegal.time_ms)}</p>` : nothing}
     ${end || winner ? html`<p class="end muted">${page.endText(end, winner, word)}${timeOf(time)}</p>` : nothing}
     ${comment ? html`<p class="end-comment muted">${comment}</p>` : nothing}`;
 }

@@ -83,7 +83,7 @@ export function gameGraph(page) {
 
 /** @param {Page} page @param {JudgedMove} move */
 function markTitle(page, move) {
-  return `${move.ply} ${move.japanese} ${page.t(`mistake.${move.mistake}`)} −${(100 * move.loss).toFixed(1)} %`;
+  return `${move.ply} ${page.judgedName(move)} ${page.t(`mistake.${move.mistake}`)} −${(100 * move.loss).toFixed(1)} %`;
 }
 
 /** Black's part below the curve, White's above. @param {[number, number][]} points @param {(share: number) => number} y */

@@ -2,9 +2,9 @@
 
 import {verdictArrows} from "../board/drawing.js";
 import {isMove, played, western, westernLine} from "../position.js";
+import {saveAs} from "../record/files.js";
 import {icon} from "../record/view.js";
 import {candidateHeads, candidateList, playable, positionCard} from "../report/card.js";
-import {saveAs} from "../record/files.js";
 import {gameGraph} from "../report/graph.js";
 import {Quiz} from "../report/quiz.js";
 import {html, nothing} from "../vendor/lit-html.js";
@@ -26,6 +26,8 @@ export class GameTab extends Tab {
     this.quiz = null;
     /** A line of the report that is played through on the board. @type {{usi: string[], step: number} | null} */
     this.trial = null;
+    page.socket.on("report", message => this.quiz?.reported(message));
+    page.socket.on("end", message => this.quiz?.ended(message));
   }
 
   leave() {
@@ -145,7 +147,7 @@ export class GameTab extends Tab {
   findings(document_) {
     const {t} = this.page;
     return html`${this.players(document_)}${this.mistakes()}<p class="muted small">${t("game.thresholds")}</p>
-      <p class="muted small">${document_.engine} · ${document_.limits}</p>`;
+      <p class="muted small">${document_.engine} · ${this.limitText(document_)}</p>`;
   }
 
   // -------------------------------------------------------------------------------------- the card
@@ -217,7 +219,14 @@ export class GameTab extends Tab {
     if (found && found.win_rate === move.win_rate) return this.lineOf(found);
     const reply = this.page.report.positionAt(move.ply)?.lines[0];
     const {win_rate, cp, mate} = move;
-    const line = {win_rate, cp, mate, visits: 0, pv: [move.move, ...(reply?.pv ?? [])], japanese: [move.japanese, ...(reply?.japanese ?? [])]};
+    const line = {
+      win_rate,
+      cp,
+      mate,
+      visits: 0,
+      pv: [move.move, ...(reply?.pv ?? [])],
+      japanese: [move.japanese, ...(reply?.japanese ?? [])],
+    };
     return {...this.lineOf(line), visits: null};
   }
 
@@ -243,6 +252,16 @@ export class GameTab extends Tab {
   }
 
   // -------------------------------------------------------------------------------------- the game
+
+  /** How far positions were searched, as the first one was. @param {AnalysisDocument} document_ */
+  limitText({positions, limits}) {
+    const {t} = this.page;
+    const {nodes, time_ms: time} = positions[0]?.limits ?? {};
+    if (!nodes && !time) return limits;
+    return [nodes ? t("live.limit.nodes", {n: nodes.toLocaleString("en")}) : "", time ? t("live.limit.seconds", {n: time / 1000}) : ""]
+      .filter(Boolean)
+      .join(", ");
+  }
 
   /** @param {AnalysisDocument} document_ */
   players({sides}) {

@@ -36,7 +36,8 @@ const KANJI = [
   "M1.2,3.6H6.8V7.6C6.8,9 7.2,9.1 9.2,9.1V7.4M4,.8C4,5 3.4,7.4 .9,9.2",
 ];
 /** 詰, in the same box. */
-const MATE = "M1.6,.6H3.4M.4,2.2H4.600M1,3.800H4M1,5.300H4M1,6.800H4V9.300H1ZM5.200,2.300H9.800M7.500,.5V4.300M5.800,4.300H9.200M5.800,6H9.200V9.300H5.800Z";
+const MATE =
+  "M1.6,.6H3.4M.4,2.2H4.600M1,3.800H4M1,5.300H4M1,6.800H4V9.300H1ZM5.200,2.300H9.800M7.500,.5V4.300M5.800,4.300H9.200M5.800,6H9.200V9.300H5.800Z";
 /** Width of a badge, and from its middle to the edges of the square. */
 const BADGE = {width: 17, side: 7, top: 5};
 
