@@ -186,7 +186,7 @@ class Replay {
     const {verdict, name = "", ...score} = plies[ply] ?? {};
     if (!verdict) return null;
     const [before, after] = [this.scoreOf(plies[ply - 1]), this.scoreOf(score)];
-    const side = parse(plies[ply - 1].sfen).turn === "b" ? "☗" : "☖";
+    const side = /** @type {"☗" | "☖"} */ (parse(plies[ply - 1].sfen).turn === "b" ? "☗" : "☖");
     const {kind, words, loss, marks, best} = verdict;
     const change = before && after && {side, before, after};
     return {ply, name, kind, words: this.say(words), loss, marks: marks.map(mark => this.say(mark)), best, change};

@@ -264,7 +264,7 @@ export class BoardView {
       const count = position.hands[side][kind];
       const tint = tints.find(each => each.square === place);
       const label = t("board.handPiece", {side: this.host.side(side), piece: pieceName(kind, language), count});
-      return html`<button type="button" class=${`held ${this.selected === place ? "selected" : ""} ${tint?.css ?? ""}`} data-place=${place}
+      return html`<button type="button" class=${`held ${this.selected === place ? "selected" : ""} ${tint ? `tinted ${tint.css} depth-${Math.round(6 * tint.depth)}` : ""}`} data-place=${place}
         aria-label=${label} aria-pressed=${this.selected === place ? "true" : "false"} @click=${event => this.click(event, place)}>
         ${pieceSvg(side === "b" ? kind : kind.toLowerCase(), (side === "w") !== flip)}${count > 1 ? html`<b>${count}</b>` : nothing}
         ${tint?.text ? html`<small class="tint-note">${tint.text}</small>` : nothing}</button>`;

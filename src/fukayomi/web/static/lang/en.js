@@ -308,6 +308,7 @@ export const english = {
   "worth.beside": "Keep beside",
   "worth.alone": "Without ply {ply}",
   "worth.picture": "Board tinted by what each piece is worth, after ply {plies}; the table has the values",
+  "worth.onBoard": "The deeper the colour on the board, the more the piece is worth: red ☗, blue ☖, hatched below 0.",
   "worth.waiting": "Computing…",
   "worth.table": "What each piece is worth, in centipawns for its owner",
   "worth.piece": "Piece",

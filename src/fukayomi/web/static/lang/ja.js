@@ -308,6 +308,7 @@ export const japanese = {
   "worth.beside": "並べて比べる",
   "worth.alone": "{ply}手目を外す",
   "worth.picture": "{plies}手目の局面で、駒の価値を色で表した盤面（値は表にあります）",
+  "worth.onBoard": "盤上の色が濃いほど価値の高い駒です。赤は☗、青は☖、斜線は負の値です。",
   "worth.waiting": "計算中…",
   "worth.table": "駒の価値（持ち主から見た評価値）",
   "worth.piece": "駒",

@@ -44,8 +44,8 @@ const BADGE = {width: 17, side: 7, top: 5};
 /**
  * @typedef {{usi: string, label?: string, isMate?: boolean, css?: string, width?: number}} Arrow  `width` is 1 for the usual one. An arrow
  *   lies under the pieces and hides none; `label` stands at a corner of its goal, or 詰 where the move mates.
- * @typedef {{square: string, css?: string, fill?: string, opacity?: number, text?: string}} Tint
- *   A coloured square, or with `b:P` for the square a kind of piece in hand; `text` is written small on it.
+ * @typedef {{square: string, css: string, depth: number, text: string}} Tint  A colour over a square and its piece, or with `b:P` for the square
+ *   over a kind of piece in hand, from 0 to 1 deep; `text` is written small on it.
  */
 
 /**
@@ -160,11 +160,22 @@ function badge({usi, label, isMate = false, css = ""}, index, all, flip) {
 }
 
 /** @param {Tint} tint @param {boolean} flip */
-function tintShape({square, css = "", fill, opacity = 1, text}, flip) {
+function tintShape({square, css, depth, text}, flip) {
   if (square.includes(":")) return nothing; // of a hand, see view.js
   const [x, y] = corner(square, flip);
-  return svg`<rect class=${`tint ${css}`} x=${x} y=${y} width=${CELL_W} height=${CELL_H} fill=${fill ?? nothing} fill-opacity=${opacity} />
-    ${text ? svg`<text class="tint-text" x=${x + CELL_W / 2} y=${y + CELL_H - 2}>${text}</text>` : nothing}`;
+  return svg`<rect class=${`tint ${css}`} data-square=${square} x=${x} y=${y} width=${CELL_W} height=${CELL_H} fill-opacity=${depth.toFixed(3)} />
+    ${css.includes("hatched") ? svg`<path class=${`hatch ${css}`} d=${hatch(x, y)} />` : nothing}
+    <text class="tint-text" x=${x + CELL_W / 2} y=${y + CELL_H - 2}>${text}</text>`;
+}
+
+/** Slanted lines over a square. @param {number} x @param {number} y */
+function hatch(x, y) {
+  let d = "";
+  for (let at = 6; at < CELL_W + CELL_H; at += 6) {
+    const [left, right] = [Math.max(0, at - CELL_H), Math.min(at, CELL_W)];
+    d += `M${x + left},${y + at - left}L${x + right},${y + at - right}`;
+  }
+  return d;
 }
 
 /** The contents of a board. @param {Drawing} drawing */
@@ -174,7 +185,6 @@ function contents({position, last, arrows = [], tints = [], flip = false, select
     <rect class="wood" x=${LEFT} y=${TOP} width=${9 * CELL_W} height=${9 * CELL_H} />
     ${last && isMove(last) ? svg`${last[1] === "*" ? nothing : marked(last.slice(0, 2), "last from", flip)}${marked(last.slice(2, 4), "last to", flip)}` : nothing}
     ${selected && !selected.includes(":") ? marked(selected, "selected", flip) : nothing}
-    <g class="tints">${tints.filter(tint => !tint.text).map(tint => tintShape(tint, flip))}${tints.filter(tint => tint.text).map(tint => tintShape({...tint, text: ""}, flip))}</g>
     ${grid()}${numbers(flip)}
     <g class="arrows">${arrows.toReversed().map(arrow => arrowShape(arrow, position, flip))}</g>
     <g class="pieces">${squares.map(([square, piece]) => koma(piece, ...center(square, flip), flip))}</g>
@@ -182,8 +192,8 @@ function contents({position, last, arrows = [], tints = [], flip = false, select
       const [x, y] = center(square, flip);
       return svg`<circle class="target" cx=${x} cy=${y} r="6" />`;
     })}
+    <g class="tints">${tints.map(tint => tintShape(tint, flip))}</g>
     <g class="labels">${arrows.map((arrow, index) => badge(arrow, index, arrows, flip))}</g>
-    ${tints.filter(tint => tint.text).map(tint => tintShape({...tint, opacity: 0}, flip))}
     ${cursor ? marked(cursor, "cursor", flip) : nothing}`;
 }
 
