@@ -47,7 +47,10 @@ from fukayomi.web.worth import WorthQuestion
 FILE = Path(__file__).resolve().parents[1] / "javascript" / "documents.d.ts"
 Side = Literal["b", "w"]
 ColorName = Literal["black", "white"]
-QUESTIONS = (Analyse, JobQuestion, MoveQuestion, PlayQuestion, PositionQuestion, SaveQuestion, Stop, TriedQuestion, WorthQuestion)
+QUESTIONS = (
+    Analyse, JobQuestion, MoveQuestion, PlayQuestion, PositionQuestion, SaveQuestion, Stop, TriedQuestion,
+    WorthQuestion,
+)  # fmt: skip
 
 
 # ------------------------------------------------------------------------------------------ the page and its records

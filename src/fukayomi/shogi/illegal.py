@@ -119,5 +119,3 @@ def _without(sfen: str, square: int) -> str:
 def _rank(square: int, turn: Color) -> int:
     """Rank from the far end, from 1."""
     return square % 9 + 1 if turn == BLACK else 9 - square % 9
-
-

@@ -19,6 +19,7 @@ import {icon, moveBar, recordView, scrollToCurrent} from "./record/view.js";
 import {GameReport} from "./report/report.js";
 import {RunList} from "./runs/list.js";
 import {remember, setting} from "./settings.js";
+import {Sounds} from "./sounds.js";
 import {makeTabs} from "./tabs/index.js";
 import {html, nothing} from "./vendor/lit-html.js";
 
@@ -51,6 +52,9 @@ export class Page {
     this.flip = false;
     this.message = "";
     this.spoken = "";
+    this.sounds = new Sounds();
+    /** The node that was on the board before. @type {number | null} */
+    this.placeBefore = null;
     /** Why the last move that was tried is not legal. */
     this.fault = "";
     this.isAsked = false;
@@ -243,6 +247,8 @@ export class Page {
 
   positionChanged() {
     this.fault = "";
+    if (this.game.current.parent === this.placeBefore && this.game.current.parent !== null) this.sounds.piece();
+    this.placeBefore = this.game.place;
     this.view.clear();
     this.live?.positionChanged();
     for (const tab of this.tabs) tab.positionChanged();
@@ -426,6 +432,10 @@ export class Page {
       <select id="theme" @change=${event => this.theme(event.target.value)}>
         ${["", "light", "dark"].map(each => html`<option value=${each} ?selected=${dark === each}>${t(`page.theme.${each || "auto"}`)}</option>`)}
       </select>
+      ${["sounds", "countdown"].map(
+        each =>
+          html`<label class="row"><input type="checkbox" id=${each} .checked=${setting(each, false)} @change=${event => remember(each, event.target.checked)}> ${t(`page.${each}`)}</label>`,
+      )}
       <button type="button" data-action="keys" @click=${() => this.toggleKeys()}>${t("keys.title")} <kbd>?</kbd></button>
     </div></details>`;
   }

@@ -10,6 +10,8 @@ export const english = {
   "page.theme.auto": "Auto",
   "page.theme.light": "Light",
   "page.theme.dark": "Dark",
+  "page.sounds": "Sound of the pieces",
+  "page.countdown": "Countdown of the last 10 s",
   "page.settings": "Settings",
   "page.boardAndRecord": "Board",
   "page.offline": "Not connected to the server. Connecting again… If it was started anew, open the new address that it prints.",

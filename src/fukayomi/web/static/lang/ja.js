@@ -10,6 +10,8 @@ export const japanese = {
   "page.theme.auto": "自動",
   "page.theme.light": "明",
   "page.theme.dark": "暗",
+  "page.sounds": "駒音",
+  "page.countdown": "残り10秒の秒読み音",
   "page.settings": "設定",
   "page.boardAndRecord": "盤面",
   "page.offline": "サーバーとつながっていません。再接続しています…　サーバーを起動し直したときは、表示された新しいアドレスを開いてください。",

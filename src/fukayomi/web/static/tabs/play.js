@@ -96,6 +96,7 @@ export class PlayTab extends Tab {
 
   render() {
     const {state, running} = this.game;
+    this.countDown();
     return html`${state ? this.board(state) : nothing}${running ? nothing : this.beginning()}`;
   }
 
@@ -162,6 +163,15 @@ export class PlayTab extends Tab {
     if (state.winner === "draw") return t("play.drawn", {how});
     if (state.winner === null) return t("play.over", {how});
     return t(state.winner === state.color ? "play.won" : "play.lostGame", {how});
+  }
+
+  /** Count the last seconds of the reader's clock. */
+  countDown() {
+    const {running} = this.game;
+    if (running?.phase !== "reader") return;
+    const clock = this.game.clock(running.color);
+    if (!clock || (clock.main_ms > 0 && clock.byoyomi_ms)) return; // byoyomi follows
+    this.page.sounds.countDown(Math.ceil((clock.main_ms || clock.byoyomi_ms || 0) / 1000));
   }
 
   clocks() {
