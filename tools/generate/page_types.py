@@ -37,7 +37,7 @@ from fukayomi.shogi.record import Termination
 from fukayomi.web.play.question import PlayQuestion
 from fukayomi.web.play.routes import MoveQuestion
 from fukayomi.web.play.strength import Measured
-from fukayomi.web.positions import PositionQuestion
+from fukayomi.web.positions import PositionQuestion, TriedQuestion
 from fukayomi.web.records import SaveQuestion
 from fukayomi.web.search.analyses import JobQuestion, JobState
 from fukayomi.web.socket import Analyse, Stop
@@ -46,7 +46,10 @@ from fukayomi.web.worth import WorthQuestion
 FILE = Path(__file__).resolve().parents[1] / "javascript" / "documents.d.ts"
 Side = Literal["b", "w"]
 ColorName = Literal["black", "white"]
-QUESTIONS = (Analyse, JobQuestion, MoveQuestion, PlayQuestion, PositionQuestion, SaveQuestion, Stop, WorthQuestion)
+QUESTIONS = (
+    Analyse, JobQuestion, MoveQuestion, PlayQuestion, PositionQuestion, SaveQuestion, Stop, TriedQuestion,
+    WorthQuestion,
+)  # fmt: skip
 
 
 # ------------------------------------------------------------------------------------------ the page and its records

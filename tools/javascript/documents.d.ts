@@ -798,6 +798,12 @@ export interface Stop {
   type: "stop";
 }
 
+export interface TriedQuestion {
+  sfen?: string;
+  moves?: string[];
+  tried: string;
+}
+
 export interface WorthQuestion {
   sfen?: string;
   moves?: string[];

@@ -26,7 +26,10 @@ SHARED = Path(__file__).parents[1] / "engine" / "report" / "web" / "shared"
 """Content that pages in one file have, too. It is served as if it were in `STATIC`."""
 PIECES = Path(__file__).parents[1] / "shogi" / "pieces.svg"
 STYLES = (
-    *(f"style/{name}.css" for name in ("base", "drawing", "board", "analyse", "report", "play", "worth")),
+    *(
+        f"style/{name}.css"
+        for name in ("base", "drawing", "card", "board", "analyse", "report", "play", "worth", "layout")
+    ),
     "vendor/uplot.css",
     "style/runs.css",
 )

@@ -37,6 +37,7 @@ const isUndo = event =>
 /** @param {string} action @param {Page} page */
 export function act(action, page) {
   const {game, live} = page;
+  if (page.tab.onAction(action)) return;
   switch (action) {
     case "back":
       return game.step(-1);

@@ -1,7 +1,10 @@
 // The page as a whole: the context that its parts share, and the shell around the tabs.
 
 import {keyList, keyPressed} from "./actions.js";
+import {api, messageOf} from "./api.js";
+import {evaluationBar} from "./board/evaluation.js";
 import {FactBook} from "./board/facts.js";
+import {keepBoardInSight} from "./board/sight.js";
 import {BoardView} from "./board/view.js";
 import {english} from "./lang/en.js";
 import {japanese} from "./lang/ja.js";
@@ -10,17 +13,18 @@ import {LiveAnalysis} from "./live/analysis.js";
 import {PlayedGame} from "./play/game.js";
 import {isHandicap, pieceName, westernLine} from "./position.js";
 import {Files} from "./record/files.js";
-import {Game} from "./record/game.js";
+import {emptyRecord, Game} from "./record/game.js";
 import {Keeper} from "./record/keeping.js";
 import {Setup} from "./record/setup.js";
-import {moveBar, recordView, scrollToCurrent} from "./record/view.js";
+import {icon, moveBar, recordView, scrollToCurrent} from "./record/view.js";
 import {GameReport} from "./report/report.js";
 import {RunList} from "./runs/list.js";
 import {remember, setting} from "./settings.js";
+import {Sounds} from "./sounds.js";
 import {makeTabs} from "./tabs/index.js";
 import {html, nothing} from "./vendor/lit-html.js";
 
-/** @import {AnalysedLine, Facts, GameRecord, JudgedMove, LiveLine, RecordNode, ServerState} from "documents" */
+/** @import {AnalysedLine, Facts, GameRecord, JudgedMove, LiveLine, RecordNode, ServerState, TriedQuestion} from "documents" */
 /** @import {Host} from "./board/view.js" */
 /** @import {Change} from "./record/game.js" */
 /** @import {Socket} from "./socket.js" */
@@ -54,6 +58,11 @@ export class Page {
     this.flip = false;
     this.message = "";
     this.spoken = "";
+    this.sounds = new Sounds();
+    /** The node that was on the board before. @type {number | null} */
+    this.placeBefore = null;
+    /** Why the last move that was tried is not legal. */
+    this.fault = "";
     this.isAsked = false;
     this.wasConnected = false;
     /** The node that was scrolled into sight. @type {RecordNode | null} */
@@ -82,6 +91,7 @@ export class Page {
     this.speak();
     addEventListener("keydown", event => keyPressed(event, this));
     addEventListener("resize", () => this.update());
+    keepBoardInSight();
     addEventListener("hashchange", () => this.openTab(location.hash.slice(1)));
     this.files.listen();
     this.socket.on("state", message => {
@@ -124,9 +134,9 @@ export class Page {
     return this.nameOf({japanese: line.japanese[step], english: line.english[step], usi: line.pv[step]});
   }
 
-  /** A line's moves as text. @param {NamedLine} line */
+  /** A line's moves; it breaks between them. @param {NamedLine} line */
   lineText(line) {
-    return line.pv.map((_, step) => this.moveName(line, step)).join(" ");
+    return line.pv.map((_, step) => html`<span class="nowrap">${this.moveName(line, step)}</span> `);
   }
 
   /** The best line of a report at a ply of the main line; documents name moves in Japanese only. @param {number} ply @returns {NamedLine | undefined} */
@@ -259,6 +269,11 @@ export class Page {
     this.changeRecord(this.t("undo.deleted", {move: this.nameOf(game.node(id))}), () => game.remove(id));
   }
 
+  /** Begin a record from the even game's first position. */
+  newRecord() {
+    this.openRecord(emptyRecord());
+  }
+
   /** @param {boolean} flip */
   setFlip(flip) {
     this.flip = flip;
@@ -298,6 +313,9 @@ export class Page {
   };
 
   positionChanged() {
+    this.fault = "";
+    if (this.game.current.parent === this.placeBefore && this.game.current.parent !== null) this.sounds.piece();
+    this.placeBefore = this.game.place;
     this.view.clear();
     this.live?.positionChanged();
     for (const tab of this.tabs) tab.positionChanged();
@@ -337,6 +355,36 @@ export class Page {
     return words.filter(Boolean).join(this.language === "ja" ? "、" : ", ");
   }
 
+  /** Say why a move is not legal. @param {string | null} from  A square or hand; null where the piece is the other side's. @param {string} to */
+  explain(from, to) {
+    if (from === null) this.setFault("turn");
+    else if (!to.includes(":")) this.explainMove(from.includes(":") ? `${from[2]}*${to}` : from + to);
+  }
+
+  /** @param {string} tried  In USI form. */
+  async explainMove(tried) {
+    const {game} = this;
+    const key = game.keyOf();
+    /** @type {TriedQuestion} */
+    const question = {sfen: game.start, moves: game.moves(), tried};
+    try {
+      /** @type {{fault: string | null}} */
+      const {fault} = await api.post("api/illegal", question);
+      if (this.game.keyOf() !== key) return;
+      if (fault === null)
+        this.move(tried); // the legal moves were not known yet
+      else this.setFault(fault);
+    } catch (error) {
+      this.notify(messageOf(error));
+    }
+  }
+
+  /** @param {string} fault */
+  setFault(fault) {
+    this.fault = this.t(`illegal.${fault}`, {side: this.side(this.game.position.turn)});
+    this.say(this.fault);
+  }
+
   /** The reader makes a move on the board. @param {string} usi */
   move(usi) {
     if (this.tab.onMove(usi)) return;
@@ -354,6 +402,7 @@ export class Page {
         return page.setup.isOpen ? page.setup.place.bind(page.setup) : null;
       },
       holdsPiece: () => this.setup.isOpen && this.setup.piece !== null,
+      illegal: (from, to) => this.explain(from, to),
       say: this.say,
       update: this.update,
       t: this.t,
@@ -382,6 +431,11 @@ export class Page {
 
   /** Stop everything that searches. */
   stopAll() {
+    if (this.view.choice.length) {
+      this.view.clear();
+      this.update();
+      return;
+    }
     this.live.stop();
     this.report.stop();
     this.setup.close();
@@ -410,43 +464,56 @@ export class Page {
         <nav role="tablist" aria-label=${t("page.tabs")} @keydown=${event => this.tabKey(event)}>${tabs.map(
           each => html`<button type="button" role="tab" id=${`tab-${each.id}`}
           aria-selected=${each === tab ? "true" : "false"} aria-controls="panel" tabindex=${each === tab ? 0 : -1}
-          @click=${() => this.openTab(each.id)}>${t(`tab.${each.id}`)}</button>`,
+          @click=${event => this.clickTab(event, each.id)}>${t(`tab.${each.id}`)}</button>`,
         )}</nav>
-        ${this.tools()}
+        ${this.files.bar()}
+        ${this.menu()}
       </header>
-      ${this.banner()}
       <main class=${hasBoard ? "with-board" : "wide"}>
         ${
           hasBoard
-            ? html`<section class="left" aria-label=${t("page.boardAndRecord")}>
-          ${this.view.render(this.game.facts.names)}
-          ${this.setup.isOpen ? this.setup.render() : moveBar(this)}
-          <p class="situation" ?hidden=${!this.situation()}>${this.situation()}</p>
-        </section>`
+            ? html`<div class="game">
+          <section class="left" aria-label=${t("page.boardAndRecord")}><div class="stage">
+            ${this.view.render(this.game.facts.names, evaluationBar(this))}
+            ${moveBar(this)}
+            <p class=${`situation ${this.fault ? "error" : ""}`} role="status">${this.setup.isOpen ? "" : this.fault || this.situation()}</p>
+          </div></section>
+          <section class="record" aria-label=${t("record.title")}>${recordView(this)}</section></div>`
             : nothing
         }
-        <section class="panel" id="panel" role="tabpanel" aria-labelledby=${`tab-${tab.id}`}>${tab.render()}</section>
-        ${hasBoard ? html`<section class="record" aria-label=${t("record.title")}>${recordView(this)}</section>` : nothing}
+        <section class="panel" id="panel" role="tabpanel" aria-labelledby=${`tab-${tab.id}`}>${hasBoard && this.setup.isOpen ? this.setup.render() : tab.render()}</section>
       </main>
+      ${this.banner()}
       <div class="unseen" aria-live="polite" id="spoken">${this.spoken}</div>
       ${keyList(this)}`;
   }
 
-  tools() {
+  /** What the reader chooses of the page. */
+  menu() {
     const {t} = this;
     const dark = document.documentElement.dataset.theme ?? "";
-    return html`<div class="tools">
-      <label class="unseen" for="language">${t("page.language")}</label>
+    return html`<details class="menu settings"><summary aria-label=${t("page.settings")} title=${t("page.settings")}>${icon("settings")}</summary><div class="column">
+      <label for="language">${t("page.language")}</label>
       <select id="language" @change=${event => this.setLanguage(event.target.value === "ja" ? "ja" : "en")}>
         <option value="ja" lang="ja" ?selected=${this.language === "ja"}>日本語</option>
         <option value="en" lang="en" ?selected=${this.language === "en"}>English</option>
       </select>
-      <label class="unseen" for="theme">${t("page.theme")}</label>
+      <label for="theme">${t("page.theme")}</label>
       <select id="theme" @change=${event => this.theme(event.target.value)}>
         ${["", "light", "dark"].map(each => html`<option value=${each} ?selected=${dark === each}>${t(`page.theme.${each || "auto"}`)}</option>`)}
       </select>
-      <button type="button" class="icon" aria-label=${t("keys.title")} title=${`${t("keys.title")} (?)`} @click=${() => this.toggleKeys()}>?</button>
-    </div>`;
+      ${["sounds", "countdown"].map(
+        each =>
+          html`<label class="row"><input type="checkbox" id=${each} .checked=${setting(each, false)} @change=${event => remember(each, event.target.checked)}> ${t(`page.${each}`)}</label>`,
+      )}
+      <button type="button" data-action="keys" @click=${() => this.toggleKeys()}>${t("keys.title")} <kbd>?</kbd></button>
+    </div></details>`;
+  }
+
+  /** A tab that the mouse or a finger chose keeps no focus: the arrow keys are the game's. @param {MouseEvent} event @param {string} id */
+  clickTab(event, id) {
+    this.openTab(id);
+    if (event.detail > 0 && document.activeElement instanceof HTMLElement) document.activeElement.blur();
   }
 
   /** Arrow keys among the tabs. @param {KeyboardEvent} event */

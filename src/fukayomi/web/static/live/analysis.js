@@ -87,6 +87,7 @@ export class LiveAnalysis {
       .map((line, rank) => ({
         usi: line.move,
         label: line.win_rate === null ? "" : String(Math.round(100 * line.win_rate)),
+        isMate: line.mate !== null && sign * line.mate > 0,
         css: rank === 0 ? "best" : "other",
         width: rank === 0 ? 1.4 : 1 - 0.25 * (rank - 1),
       }));

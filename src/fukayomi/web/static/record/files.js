@@ -218,10 +218,12 @@ export class Files {
     return `${index + 1}. ☗ ${names[0] || page.side("b", start)} – ☖ ${names[1] || page.side("w", start)}`;
   }
 
-  render() {
-    const {t, setup, state} = this.page;
-    const served = state.files.filter(isGame);
-    return html`<div class="row files">
+  /** New, open, paste, save: the same in all views. */
+  bar() {
+    const {page} = this;
+    const {t} = page;
+    return html`<div class="files" role="group" aria-label=${t("files.title")}>
+      <button type="button" data-action="new" @click=${() => page.newRecord()}>${t("files.new")}</button>
       <label class="button"><input type="file" class="unseen" id="open-file" multiple @change=${event => this.openChosen(event.target)}>${t("files.open")}</label>
       <details class="menu"><summary>${t("files.paste")}</summary><div>
         <label for="pasted">${t("files.pasteHere")}</label>
@@ -234,6 +236,14 @@ export class Files {
         <button type="button" data-copy="sfen" @click=${() => this.copy(this.page.game.sfen)}>${t("files.copyPosition")}</button>
       </div></details>
       ${this.page.keeper.menu()}
+    </div>`;
+  }
+
+  /** Other records of the command line and of the last file, and the way to a position. */
+  lists() {
+    const {t, setup, state} = this.page;
+    const served = state.files.filter(isGame);
+    return html`<div class="row lists">
       <button type="button" data-action="setup" @click=${() => setup.open()}>${t("setup.title")}</button>
       ${
         served.length > 1

@@ -1,7 +1,7 @@
 // The record beside the board: its moves with variations, comments and clocks; the buttons below the board.
 
 import {act} from "../actions.js";
-import {typedMoves} from "../position.js";
+import {isMove, typedMoves} from "../position.js";
 import {html, nothing} from "../vendor/lit-html.js";
 
 /** @import {RecordNode} from "documents" */
@@ -15,6 +15,10 @@ const ICONS = {
   back: "M17 5L6 12L17 19Z",
   forward: "M7 5L18 12L7 19Z",
   last: "M18 5v14M5 5L16 12L5 19Z",
+  settings:
+    "M12 8.500A3.500 3.500 0 1 0 12 15.500A3.500 3.500 0 1 0 12 8.500ZM12 3V6M12 18V21M3 12H6M18 12H21M5.600 5.600L7.800 7.800M16.200 16.200L18.400 18.400M18.400 5.600L16.200 7.800M7.800 16.200L5.600 18.400",
+  previousMistake: "M11 5v14L1 12zM17 5V14M17 18V19",
+  nextMistake: "M13 5v14l10-7zM7 5V14M7 18V19",
   flip: "M7 4v14M7 4L3 9M7 4L11 9M17 20V6M17 20L13 15M17 20L21 15",
 };
 
@@ -54,6 +58,7 @@ async function typed(event, page) {
     page.move(found[0]);
   } else {
     page.notify(page.t(found.length ? "bar.ambiguous" : "bar.illegal", {move: input.value, moves: found.join(" ")}));
+    if (!found.length && isMove(input.value.trim())) page.explainMove(input.value.trim());
   }
 }
 
@@ -66,7 +71,7 @@ export function recordView(page) {
   const sides = /** @type {const} */ (["b", "w"]);
   const header = Object.entries(game.facts.header).filter(([, value]) => value);
   return html`
-    ${page.files.render()}
+    ${page.files.lists()}
     <details class="facts"><summary>${t("record.facts")}</summary>
       ${sides.map(
         (side, index) => html`<label class="row">${side === "b" ? "☗" : "☖"} <span class="unseen">${page.side(side)}</span>
@@ -78,6 +83,7 @@ export function recordView(page) {
       <ol>${moveRow(page, game.node(0), 0)}${line(page, 0, 1)}</ol>
       ${ending(page)}
     </div>
+    ${branches(page)}
     <label for="comment">${t("record.comment")}</label>
     <textarea id="comment" rows="3" .value=${game.current.comment ?? ""} @input=${event => game.comment(event.target.value)}></textarea>
     <div class="row">
@@ -87,13 +93,22 @@ export function recordView(page) {
     </div>`;
 }
 
+/** The moves that follow in the record, if there are several. @param {Page} page */
+function branches(page) {
+  const {game, t} = page;
+  const next = game.childrenOf();
+  if (next.length < 2) return nothing;
+  return html`<div class="row branches" role="group" aria-label=${t("record.branches")}><span class="muted">${t("record.branches")}</span>
+    ${next.map(id => html`<button type="button" data-branch=${id} class=${id === game.forward(game.place) ? "chosen" : ""} @click=${() => game.go(id)}>${page.nameOf(game.node(id))}</button>`)}</div>`;
+}
+
 /** The illegal move that ended the game, how it ended, and the comment on that. @param {Page} page */
 function ending(page) {
   const {t, game} = page;
   const {end, winner, end_word: word, end_comment: comment, end_time_ms: time, illegal} = game.ending;
   const isElsewhere = game.last !== null && !game.endsOnMain;
   return html`${isElsewhere ? html`<p class="muted">${t("record.asPlayed", {count: game.plyOf(game.last ?? 0)})}</p>` : nothing}
-    ${illegal ? html`<p class="end muted">${t("record.illegalMove", {move: illegal.japanese || illegal.move})}${timeOf(illegal.time_ms)}</p>` : nothing}
+    ${illegal ? html`<p class="end muted">${t("record.illegalMove", {move: page.nameOf({japanese: illegal.japanese, english: illegal.move})})}${timeOf(illegal.time_ms)}</p>` : nothing}
     ${end || winner ? html`<p class="end muted">${page.endText(end, winner, word)}${timeOf(time)}</p>` : nothing}
     ${comment ? html`<p class="end-comment muted">${comment}</p>` : nothing}`;
 }

@@ -1,17 +1,26 @@
 // The analysis of a game: runs as a job of the server; the result is the document of `fukayomi analyse`.
 import {api, messageOf} from "../api.js";
 import {remember, setting} from "../settings.js";
+import {mistakesAround} from "./card.js";
 
-/** @import {AnalysisDocument, JobDocument, JobMessage, JobQuestion, JudgedMove} from "documents" */
+/** @import {AnalysisDocument, JobDocument, JobMessage, JobQuestion, JudgedMove, RecordNode} from "documents" */
 /** @import {Page} from "../page.js" */
 /** @import {Game} from "../record/game.js" */
 
+/** A win rate is 1 / (1 + e^(−cp / this)). */
+const CP_COEFFICIENT = 756;
 /** States of a job that has not ended. */
 const ACTIVE = ["waiting", "running"];
 
 /** Share of the points for a move that loses so much, 0 to 100: the formula of lichess, with the loss in percent. @param {number} loss */
 export function accuracyOf(loss) {
   return Math.max(0, Math.min(100, 103.1668 * Math.exp(-0.04354 * 100 * loss) - 3.1669));
+}
+
+/** Black's win rate by the evaluation that a record has of a position. @param {RecordNode} node */
+export function recordedRate({cp, mate}) {
+  if (mate) return mate > 0 ? 1 : 0;
+  return cp === null || cp === undefined ? null : 1 / (1 + Math.exp(-cp / CP_COEFFICIENT));
 }
 
 /** Whether a document is about the game of a key: a server that was started again gives its numbers to other jobs. @param {AnalysisDocument} document @param {string} key */
@@ -212,12 +221,33 @@ export class GameReport {
     return this.current?.positions.find(position => position.ply === ply);
   }
 
+  /** The ply of the position on the board; -1 in a variation. */
+  get ply() {
+    const {game} = this.page;
+    return game.mainLine().indexOf(game.place);
+  }
+
+  /** Black's win rate in the position on the board, as the search or the record has it; null if neither does, or while it is hidden. */
+  get winRate() {
+    if (this.isHidden) return null;
+    const {current} = this.page.game;
+    const found = this.ply < 0 ? undefined : this.positionAt(this.ply);
+    return found?.win_rate ?? recordedRate(current);
+  }
+
+  /** The positions before the mistakes, before and after that on the board. */
+  get around() {
+    return mistakesAround(
+      this.mistakes.map(move => move.ply),
+      this.page.game.plyOf(),
+    );
+  }
+
   /** @param {1 | -1} direction */
   goToMistake(direction) {
     const {game} = this.page;
-    const at = game.plyOf();
-    const plies = this.mistakes.map(move => move.ply);
-    const ply = direction > 0 ? plies.find(each => each > at) : plies.findLast(each => each < at);
+    const {previous, next} = this.around;
+    const ply = direction > 0 ? next : previous;
     if (ply !== undefined) game.go(game.mainLine()[ply]);
   }
 

@@ -5,6 +5,7 @@ import {LIMITS} from "../live/analysis.js";
 import {MateSearch} from "../live/mate.js";
 import {IN_HAND, isMove, played} from "../position.js";
 import {icon} from "../record/view.js";
+import {gameGraph} from "../report/graph.js";
 import {html, nothing} from "../vendor/lit-html.js";
 import {Tab} from "./tab.js";
 
@@ -33,6 +34,11 @@ export class AnalyseTab extends Tab {
     this.page.live.setActive(false);
   }
 
+  winRate() {
+    const {live, report} = this.page;
+    return live.isHidden ? null : (live.report?.lines[0]?.win_rate ?? report.winRate);
+  }
+
   overlay() {
     return {arrows: this.page.live.arrows()};
   }
@@ -45,6 +51,7 @@ export class AnalyseTab extends Tab {
     const line = trial?.key === live.key && report?.lines[trial.rank];
     return html`
       ${this.controls()}
+      ${live.isHidden ? nothing : gameGraph(page)}
       ${
         live.isHidden
           ? html`<p class="muted">${t("live.hidden")}</p>`
