@@ -106,7 +106,8 @@ def render(
     from markupsafe import Markup
 
     colors = "".join(f"--{name}:{value};" for name, value in COLORS.items())
-    styles = _read("base.css"), _read("shared/style/drawing.css"), _read(f"{page}.css", folder)
+    shared = (_read(f"shared/style/{name}.css") for name in ("drawing", "card"))
+    styles = _read("base.css"), *shared, _read(f"{page}.css", folder)
     style = f":root{{{colors}}}\n" + "".join(styles)
     code = bundle(FOLDER / f"{script}.js")
     policy = (
