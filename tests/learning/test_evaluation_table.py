@@ -311,6 +311,7 @@ def test_onnx_files_have_the_metrics_of_their_networks(test_file: Path, tmp_path
     with Network(trained, batch_size=7) as module, Network(tmp_path / "network.onnx", precision="fp32") as file:
         networks = {"torch": trained, "onnx": tmp_path / "network.onnx", "module": module, "file": file}
         table = evaluate_networks(networks, tests, val_lambda=0.7, resamples=0)
+        assert evaluate(module, test_file).as_dict() == pytest.approx(evaluate(trained, test_file).as_dict(), abs=1e-5)
     assert len(table.differences) == 9
     for row in table.differences:
         for estimate in row.measures.values():

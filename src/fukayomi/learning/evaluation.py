@@ -1,20 +1,24 @@
 """Evaluation of a network on a test set."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import nn
 
+from fukayomi._native import NO_POLICY_LABEL
+from fukayomi.engine.network import Network
 from fukayomi.errors import InvalidValueError
 from fukayomi.learning.data.batch import Batch, prefetch
-from fukayomi.learning.data.dataset import DatasetLike, as_dataset
+from fukayomi.learning.data.dataset import Dataset, DatasetLike, as_dataset
 from fukayomi.learning.data.tensors import TensorBatch
 from fukayomi.learning.devices import DeviceError, choose_device
 from fukayomi.learning.head_losses import has_targets, head_losses
 from fukayomi.learning.metrics import Floats, Metrics, MetricsSum, position_metrics
-from fukayomi.learning.scoring import EVALUATION_BATCH, refuse_numbers, require_ranges
+from fukayomi.learning.scoring import EVALUATION_BATCH, NetworkScorer, refuse_numbers, require_ranges
 from fukayomi.learning.settings import VAL_LAMBDA
 from fukayomi.listener import SILENT, Listener
 from fukayomi.nn.config import HeadName
@@ -23,7 +27,7 @@ from fukayomi.nn.sparse import SparseNetwork
 
 
 def evaluate(
-    network: nn.Module | Path | str,
+    network: nn.Module | Network | Path | str,
     data: DatasetLike,
     *,
     val_lambda: float = VAL_LAMBDA,
@@ -35,7 +39,7 @@ def evaluate(
     """Compare a network's policy and value with the moves and results of a test set.
 
     Args:
-        network: A network in torch, or a file: a checkpoint, .safetensors or .onnx.
+        network: A network in torch; a file: a checkpoint, .safetensors or .onnx; or a `Network` as it plays.
         data: The test set, a `Dataset` or files.
         val_lambda: Share of the evaluation in the total loss, 0 to 1.
         sample: Evaluate this many positions, spread evenly over the test set; None: all.
@@ -56,12 +60,14 @@ def evaluate(
     require_ranges(val_lambda, batch)
     if sample is not None and sample < 1:
         raise InvalidValueError(f"sample must be positive, not {sample}")
+    indices = np.linspace(0, len(data) - 1, min(sample or len(data), len(data))).round().astype(np.int64)
+    chunks = (indices[first : first + batch] for first in range(0, len(indices), batch))
+    if isinstance(network, Network):
+        return _evaluate_as_it_plays(network, data, chunks, len(indices), val_lambda, listener)
     placed, where = place_network(network, device)
     trained = placed if isinstance(placed, PolicyValueNetwork) else None
     heads: list[HeadName] = [name for name in trained.config.heads if has_targets(name, data)] if trained else []
     total = MetricsSum(val_lambda)
-    indices = np.linspace(0, len(data) - 1, min(sample or len(data), len(data))).round().astype(np.int64)
-    chunks = (indices[first : first + batch] for first in range(0, len(indices), batch))
     with evaluation_mode(placed), torch.inference_mode():
         for arrays in prefetch(data.arrays(chunk, heads=bool(heads)) for chunk in chunks):
             part = TensorBatch.of(arrays, where, placed, over_moves=True)
@@ -79,6 +85,21 @@ def evaluate(
     if not isinstance(network, nn.Module) and not metrics.is_finite:
         refuse_numbers(network)
     return metrics
+
+
+def _evaluate_as_it_plays(
+    network: Network,
+    data: Dataset,
+    chunks: Iterable[NDArray[np.int64]],
+    count: int,
+    val_lambda: float,
+    listener: Listener,
+) -> Metrics:
+    total, scorer = MetricsSum(val_lambda), NetworkScorer(network, val_lambda)
+    for arrays in prefetch(map(data.arrays, chunks)):
+        total.add_scores(scorer.scores(arrays), int((arrays.labels != NO_POLICY_LABEL).sum()))
+        listener.progress("evaluating", total.positions, count)
+    return total.metrics()
 
 
 def place_network(network: nn.Module | Path | str, device: str | torch.device | None) -> tuple[nn.Module, torch.device]:

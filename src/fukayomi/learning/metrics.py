@@ -193,10 +193,14 @@ class MetricsSum:
 
     def add(self, policy: "Tensor", value: "Tensor", targets: "Targets") -> None:
         """Add a batch: logits of moves, [M], or [N, 2187], as the targets have them, and [N, 1]."""
-        metrics = position_metrics(policy, value, targets, self._val_lambda)
-        self._sums += metrics.double().sum(dim=0).cpu().numpy()
-        self.positions += len(metrics)
-        self._with_moves += int((targets.labels != NO_POLICY_LABEL).sum())
+        metrics = position_metrics(policy, value, targets, self._val_lambda).double().cpu().numpy()
+        self.add_scores(metrics, int((targets.labels != NO_POLICY_LABEL).sum()))
+
+    def add_scores(self, scores: Floats, with_moves: int) -> None:
+        """Add the metrics of positions, [N, 7], of which so many have a move."""
+        self._sums += scores.sum(axis=0)
+        self.positions += len(scores)
+        self._with_moves += with_moves
 
     def add_heads(self, losses: "Mapping[str, Tensor]", positions: int) -> None:
         """Add the mean losses of further heads over the positions of a batch, by name without "_loss"."""

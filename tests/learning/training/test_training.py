@@ -475,3 +475,15 @@ def test_one_run_at_a_time_writes_to_a_folder(tmp_path: Path, train_file: Path, 
 
     second = SecondRun(lambda: run_training(tmp_path, files, settings, threads=1))
     assert run_training(tmp_path, files, settings, threads=1, listener=second).finished
+
+
+def test_a_shape_may_be_a_name_and_nothing_else(train_file: Path, tmp_path: Path) -> None:
+    settings = TrainingSettings(steps=1, batch=8)
+    run = train("resnet1x8_swish_fcl8", train_file, tmp_path / "run", settings=settings, threads=1)
+    network = load_network(run.checkpoint)
+    with pytest.raises(
+        TrainingError, match=r"not a PolicyValueNetwork: .* network\.config, and goes on by initial=network"
+    ):
+        train(network, train_file, tmp_path / "other", settings=settings)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="renset"):
+        train("renset1x8", train_file, tmp_path / "other", settings=settings)

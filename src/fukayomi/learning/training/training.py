@@ -36,15 +36,16 @@ from fukayomi.learning.training.preparation import prepare
 from fukayomi.learning.training.reporter import Reporter, TrainingResult
 from fukayomi.learning.training.run_folder import LossGuard, RunFolder
 from fukayomi.listener import Listener, of_kind
+from fukayomi.nn.config import NetworkConfig
 from fukayomi.nn.parameters import AnyNetwork
-from fukayomi.nn.sparse_config import AnyConfig, SparseConfig
+from fukayomi.nn.sparse_config import AnyConfig, SparseConfig, config_from_name
 
 MOST_THREADS = 1024
 """CPU threads of a run, at most."""
 
 
 def train(
-    config: AnyConfig,
+    config: AnyConfig | str,
     data: DatasetLike,
     out: Path | str,
     *,
@@ -68,7 +69,7 @@ def train(
     writes.
 
     Args:
-        config: Shape of the network, of either family. A sparse one is trained on the CPU in float32 by one process;
+        config: Shape of the network, of either family, or its name ("resnet10x128_swish", "sparse"). A sparse one is trained on the CPU in float32 by one process;
             `PRESETS["sparse"]` has good settings.
         data: Training positions, a `Dataset` or files; a dataset's temperature and evaluation scale make the targets.
         out: Folder of the run, for its last two checkpoints and `config.toml`, which repeats it but cannot name
@@ -112,6 +113,12 @@ def train(
     threads = None if threads is None else operator.index(threads)
     if threads is not None and not 1 <= threads <= MOST_THREADS:
         raise TrainingError(f"threads must be 1 to {MOST_THREADS}, not {threads}")
+    config = config_from_name(config) if isinstance(config, str) else config
+    if not isinstance(config, NetworkConfig | SparseConfig):
+        raise TrainingError(
+            f"config is the shape of a network or its name, not a {type(config).__name__}: a network of the package has it "
+            "as network.config, and goes on by initial=network; docs/python.md has a training loop for others"
+        )
     data, test = as_dataset(data), None if test is None else as_dataset(test)
     if isinstance(config, SparseConfig) and str(device) == "auto":
         device = "cpu"
