@@ -481,9 +481,7 @@ def test_a_shape_may_be_a_name_and_nothing_else(train_file: Path, tmp_path: Path
     settings = TrainingSettings(steps=1, batch=8)
     run = train("resnet1x8_swish_fcl8", train_file, tmp_path / "run", settings=settings, threads=1)
     network = load_network(run.checkpoint)
-    with pytest.raises(
-        TrainingError, match=r"not a PolicyValueNetwork: .* network\.config, and goes on by initial=network"
-    ):
+    with pytest.raises(TrainingError, match=r"not a PolicyValueNetwork: .* goes on by initial=network"):
         train(network, train_file, tmp_path / "other", settings=settings)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="renset"):
         train("renset1x8", train_file, tmp_path / "other", settings=settings)

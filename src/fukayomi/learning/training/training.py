@@ -69,8 +69,8 @@ def train(
     writes.
 
     Args:
-        config: Shape of the network, of either family, or its name ("resnet10x128_swish", "sparse"). A sparse one is trained on the CPU in float32 by one process;
-            `PRESETS["sparse"]` has good settings.
+        config: Shape of the network, of either family, or its name, such as "resnet10x128_swish". A sparse one is
+            trained on the CPU in float32 by one process; `PRESETS["sparse"]` has good settings.
         data: Training positions, a `Dataset` or files; a dataset's temperature and evaluation scale make the targets.
         out: Folder of the run, for its last two checkpoints and `config.toml`, which repeats it but cannot name
             networks that are given in torch; new or empty, unless the run is resumed.
@@ -115,9 +115,10 @@ def train(
         raise TrainingError(f"threads must be 1 to {MOST_THREADS}, not {threads}")
     config = config_from_name(config) if isinstance(config, str) else config
     if not isinstance(config, NetworkConfig | SparseConfig):
+        kind = type(config).__name__
         raise TrainingError(
-            f"config is the shape of a network or its name, not a {type(config).__name__}: a network of the package has it "
-            "as network.config, and goes on by initial=network; docs/python.md has a training loop for others"
+            f"config is the shape of a network or its name, not a {kind}: a network of the package has it as "
+            "network.config, and goes on by initial=network; docs/python.md has a training loop for others"
         )
     data, test = as_dataset(data), None if test is None else as_dataset(test)
     if isinstance(config, SparseConfig) and str(device) == "auto":
