@@ -114,7 +114,7 @@ def train(
     if threads is not None and not 1 <= threads <= MOST_THREADS:
         raise TrainingError(f"threads must be 1 to {MOST_THREADS}, not {threads}")
     config = config_from_name(config) if isinstance(config, str) else config
-    if not isinstance(config, NetworkConfig | SparseConfig):
+    if not isinstance(config, NetworkConfig | SparseConfig):  # pyright: ignore[reportUnnecessaryIsInstance]
         kind = type(config).__name__
         raise TrainingError(
             f"config is the shape of a network or its name, not a {kind}: a network of the package has it as "
