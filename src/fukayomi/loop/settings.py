@@ -537,13 +537,13 @@ def preset_names() -> list[str]:
     return sorted(path.stem for path in PRESETS.glob("*.toml"))
 
 
-def read_settings(path: Path) -> dict[str, Any]:
+def read_settings(path: Path | str) -> dict[str, Any]:
     """The plain values of a TOML file; files that it names are relative to its folder.
 
     Raises:
         LoopError: The file cannot be read, or is not valid TOML.
     """
-    return read(LoopSettings, path)
+    return read(LoopSettings, Path(path))
 
 
 def build_settings(*layers: Mapping[str, Any]) -> LoopSettings:

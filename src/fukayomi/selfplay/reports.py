@@ -115,8 +115,8 @@ class JsonLines(SelfplayListener):
         interval_s: Seconds between two states.
     """
 
-    def __init__(self, path: Path, interval_s: float = CURVE_S) -> None:
-        self._path, self._interval_s = path, interval_s
+    def __init__(self, path: Path | str, interval_s: float = CURVE_S) -> None:
+        self._path, self._interval_s = Path(path), interval_s
         self._file: TextIO | None = None
         self._last_s = -1e9
         self._state: SelfplayProgress | None = None
@@ -163,8 +163,8 @@ class TensorBoard(SelfplayListener):
         interval_s: Seconds between two points.
     """
 
-    def __init__(self, folder: Path, interval_s: float = CURVE_S) -> None:
-        self._folder, self._interval_s = folder, interval_s
+    def __init__(self, folder: Path | str, interval_s: float = CURVE_S) -> None:
+        self._folder, self._interval_s = Path(folder), interval_s
         self._writer: SummaryWriter | None = None
         self._last_s = -1e9
         self._state: SelfplayProgress | None = None

@@ -134,7 +134,7 @@ class DataWriter:
         target: Target | None = None,
         *,
         encoding: Encoding = Encoding.UTF_8,
-        inputs: Sequence[Path] = (),
+        inputs: Sequence[Path | str] = (),
     ) -> None:
         """Open the file.
 
@@ -167,7 +167,7 @@ class DataWriter:
         self._folder = self._file = None
         if (self.target.is_record and self.path.is_dir()) or (self.target.holds_one_game and not self.path.suffix):
             self._folder = AtomicFolder(self.path)
-            self._names = RecordNames(self.target, inputs)
+            self._names = RecordNames(self.target, [Path(each) for each in inputs])
         else:
             self._file = AtomicFile(self.path)
 

@@ -31,17 +31,17 @@ class UnknownDataError(DataFileError):
     """A file is in none of the formats."""
 
 
-def detect_data(file: Path | FileHead) -> DataFormat:
+def detect_data(file: Path | str | FileHead) -> DataFormat:
     """The format of a file by its content; RECORDS for a folder.
 
     Raises:
         UnknownDataError: The file is in none of the formats.
         OSError: The file cannot be read.
     """
-    if isinstance(file, Path):
-        if file.is_dir():
+    if isinstance(file, Path | str):
+        if Path(file).is_dir():
             return DataFormat.RECORDS
-        file = FileHead.of(file)
+        file = FileHead.of(Path(file))
     path, head = file.path, file.data
     if not head:
         raise UnknownDataError(f"{path}: the file is empty, so its format is unknown; name the format")

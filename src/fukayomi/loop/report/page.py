@@ -58,7 +58,7 @@ Panel = tuple[str, str, Callable[["Axes"], object]]
 """Title, label of the horizontal axis, and what draws it."""
 
 
-def write_report(path: Path | str, out: Path | None = None) -> Path:
+def write_report(path: Path | str, out: Path | str | None = None) -> Path:
     """Write the page of a run, which may be under way.
 
     Args:
@@ -88,7 +88,7 @@ def write_report(path: Path | str, out: Path | None = None) -> Path:
         pictures=pictures,
         settings=folder.saved_settings().text(),
     )
-    target = out or folder.path / PAGE_NAME
+    target = Path(out or folder.path / PAGE_NAME)
     replace_file(target, page.encode())
     return target
 
