@@ -93,6 +93,14 @@ def test_lazy_names_are_those_that_type_checkers_see_and_all_lists(package: str)
         assert getattr(module, name) is getattr(importlib.import_module(defining), name)
 
 
+def test_packages_are_there_on_first_use() -> None:
+    code = (
+        "import fukayomi as f; print(f.selfplay.generate.__name__, f.loop.learn.__name__, f.nn.NetworkConfig().blocks)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600, check=True)
+    assert run.stdout == "generate learn NetworkConfig\n"
+
+
 @pytest.mark.parametrize("package", WITH_LAZY_NAMES)
 def test_a_name_that_is_not_there_is_an_attribute_error(package: str) -> None:
     module = importlib.import_module(package)

@@ -62,6 +62,12 @@ def test_a_wide_row_is_a_list_and_a_long_cell_is_cut() -> None:
     assert str(Players({"pv": "7g7f " * 40})).splitlines()[1] == ("7g7f " * 12)[:59] + "…"
 
 
+def test_columns_beyond_a_screen_are_named() -> None:
+    lines = str(Players(*[{f"column {n}": "x" * 30 for n in range(9)}] * 2)).splitlines()
+    assert max(map(len, lines)) <= 200
+    assert lines[-1] == "... 3 more columns: column 6, column 7, column 8"
+
+
 def test_results_say_what_they_are_in_a_line() -> None:
     assert repr(PLAYERS) == "<Players: 2 rows>"
     assert repr(Players({"name": "a"})) == "<Players: 1 row>"

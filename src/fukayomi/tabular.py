@@ -17,6 +17,8 @@ MOST_ROWS = 40
 """Rows that are shown; of more, the first and the last."""
 WIDEST_ROW = 120
 """A table of one row that takes more columns of text is shown as a list of its cells."""
+WIDEST_TABLE = 200
+"""Columns of text that a table of several rows takes; what is further right is only named."""
 WIDEST_CELL = 60
 """Characters of a cell that are shown."""
 
@@ -72,8 +74,14 @@ class Tabular:
         if len(rows) == 1 and len(lines[0]) > WIDEST_ROW:
             width = max(map(len, rows[0]))
             return "\n".join(f"{name:{width}}  {_cell(value)}".rstrip() for name, value in rows[0].items())
+        names = list(rows[0])
+        while len(names) > 1 and max(map(len, lines)) > WIDEST_TABLE:
+            names.pop()
+            lines = _lines([{name: row[name] for name in names} for row in (*first, *last)])
         if left_out:
             lines.insert(1 + len(first), f"... {counted(left_out, 'more row')}")
+        if more := list(rows[0])[len(names) :]:
+            lines.append(f"... {counted(len(more), 'more column')}: {', '.join(more)}")
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
