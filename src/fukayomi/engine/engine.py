@@ -19,7 +19,7 @@ from fukayomi.engine.settings import ANALYSIS_CANDIDATES, ANALYSIS_NODES, ANALYS
 from fukayomi.errors import InvalidValueError
 from fukayomi.listener import SILENT, Listener
 from fukayomi.shogi import Move, Position
-from fukayomi.shogi.formats import read_record
+from fukayomi.shogi.formats import is_usi_position, read_record
 from fukayomi.shogi.record import Record, RecordedMove
 from fukayomi.tabular import Tabular, counted
 from fukayomi.usi.client import SearchAnswer
@@ -393,7 +393,7 @@ def _answer(bestmove: BestMove, infos: Sequence[Info] = (), seconds: float = 0.0
 def _record(game: Record | Position | str | Path) -> Record:
     if isinstance(game, Record):
         return game
-    if isinstance(game, str) and game.split(" ", 1)[0] in ("startpos", "sfen", "position"):
+    if isinstance(game, str) and is_usi_position(game):
         game = Position(game)
     if isinstance(game, Position):
         return Record(initial_sfen=game.start_sfen(), moves=[RecordedMove(move) for move in game.moves])

@@ -3,8 +3,9 @@
 import random
 
 import pytest
+from places import ROOT
 
-from fukayomi import arena
+from fukayomi import arena, read_record
 from fukayomi.arena import MatchResult, MovePlayer, play_match
 from fukayomi.shogi import Move, Position
 from fukayomi.usi.text import Go
@@ -43,6 +44,19 @@ def test_results_fit_a_screen(match: MatchResult) -> None:
     assert repr(match.games[0]) == "<Game one - two: DRAW, 30 moves>"
     header = str(match).splitlines()[0].split()
     assert header == ["engine", "games", "wins", "losses", "draws", "score", "elo", "black_score", "white_score"]
+
+
+def test_one_game_s_strategies_are_found_in_its_file() -> None:
+    game = ROOT / "examples" / "game.csa"
+    found = arena.classify_strategies(game)
+    assert (
+        found.rows()
+        == arena.classify_strategies(str(game)).rows()
+        == arena.classify_strategies(read_record(game)).rows()
+    )
+    assert repr(arena.classify_strategies("startpos moves 7g7f")) == "<Classification: nothing>"
+    with pytest.raises(FileNotFoundError):
+        arena.classify_strategies("nowhere.csa")
 
 
 def test_a_side_that_loses_everything_has_a_bound() -> None:

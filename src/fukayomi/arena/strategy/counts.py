@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from fukayomi.arena.results.game import Game
@@ -19,6 +20,7 @@ from fukayomi.arena.strategy.kinds import NAMED_KINDS, SplitBy, StrategyKind
 from fukayomi.arena.strategy.matcher import SIDE_NAMES, Classification, Matcher, Tag
 from fukayomi.listener import SILENT, Listener
 from fukayomi.shogi import START_SFEN, Color, Move, Position
+from fukayomi.shogi.formats import is_usi_position, read_record
 from fukayomi.shogi.record import Record, Result
 from fukayomi.tabular import Tabular, printable
 
@@ -216,7 +218,7 @@ PROGRESS_EVERY = 64
 
 
 def classify_strategies(
-    game: Record | Game | Position | str | Iterable[Move | str], *, matcher: Matcher | None = None
+    game: Record | Game | Position | Path | str | Iterable[Move | str], *, matcher: Matcher | None = None
 ) -> Classification:
     """Find the strategies of one game.
 
@@ -227,15 +229,18 @@ def classify_strategies(
     先手四間飛車  Black Fourth-File Rook       opening    5
 
     Args:
-        game: A record, a position with its moves, a USI position, or moves from the start position.
+        game: A record or its file, a position with its moves, a USI position, or moves from the start position.
         matcher: Matcher with other definitions than the package's own.
 
     Raises:
-        ValueError: A text is not a USI position or move.
+        ValueError: A text is not a USI position or move, or a file not a record.
+        OSError: The file cannot be read.
     """
     matcher = matcher or default_matcher()
-    if isinstance(game, str):
-        game = Position.from_usi(game)
+    if isinstance(game, str) and is_usi_position(game):
+        game = Position(game)
+    if isinstance(game, str | Path):
+        game = read_record(game)
     if isinstance(game, Position):
         return matcher.classify(game.start_sfen(), game.moves)
     if isinstance(game, Record):

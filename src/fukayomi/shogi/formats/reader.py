@@ -135,6 +135,11 @@ def read_records(source: Path | str | bytes, *, name: str = "") -> Iterator[Reco
         yield record
 
 
+def is_usi_position(text: str) -> bool:
+    """True if a text is a position as in USI's `position` command, and no path: it begins with its words."""
+    return text.split(maxsplit=1)[:1] in (["startpos"], ["sfen"], ["position"])
+
+
 def scan_records(
     source: Path | str | bytes, *, name: str = "", text_format: Format | None = None
 ) -> Iterator[Record | RecordError]:
