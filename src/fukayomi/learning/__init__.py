@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from fukayomi.learning.labelling.settings import LabelError, LabelSettings
     from fukayomi.learning.layers import LayerError, LayerInfo
     from fukayomi.learning.listeners import JsonLinesListener, TensorBoardListener, TrainingListener
+    from fukayomi.learning.loss import compute_losses
     from fukayomi.learning.metrics import Metrics
     from fukayomi.learning.models import export_network, load_model, load_network
     from fukayomi.learning.reanalysis.reanalysis import Reanalysis, reanalyze
