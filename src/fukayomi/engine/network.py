@@ -354,6 +354,6 @@ def _load(model: "str | Path | Evaluator", plan: Plan, devices: int) -> "Evaluat
 def _joined(evaluators: "Sequence[Evaluator]", weights: Sequence[float] | None) -> "tuple[Evaluator, ...]":
     if weights is None:
         return tuple(evaluators)
-    from fukayomi.engine.evaluators.ensemble import EnsembleEvaluator
+    from fukayomi.engine.evaluators.protocol import EnsembleEvaluator
 
     return (EnsembleEvaluator(evaluators, weights),)

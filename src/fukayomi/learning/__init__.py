@@ -44,8 +44,7 @@ if TYPE_CHECKING:
     from fukayomi.learning.data.batch import Batch
     from fukayomi.learning.data.dataset import Dataset, Sample
     from fukayomi.learning.devices import DeviceError
-    from fukayomi.learning.evaluation import evaluate
-    from fukayomi.learning.evaluation_table import EvaluationTable, evaluate_networks
+    from fukayomi.learning.evaluation import EvaluationTable, evaluate, evaluate_networks
     from fukayomi.learning.int8 import Int8Export, export_int8
     from fukayomi.learning.labelling.labelling import label_positions
     from fukayomi.learning.labelling.settings import LabelError, LabelSettings
@@ -56,8 +55,8 @@ if TYPE_CHECKING:
     from fukayomi.learning.reanalysis.reanalysis import Reanalysis, reanalyze
     from fukayomi.learning.reanalysis.settings import ReanalysisError, ReanalysisSettings, Root, Selection
     from fukayomi.learning.settings import TrainingError, TrainingSettings
-    from fukayomi.learning.training.reporter import TrainingResult
     from fukayomi.learning.training.run_folder import DivergenceError
+    from fukayomi.learning.training.trainer import TrainingResult
     from fukayomi.learning.training.training import train
 
 __all__ = [
@@ -110,8 +109,7 @@ __getattr__, __dir__ = lazy(
         ".data.batch": ("Batch",),
         ".data.dataset": ("Dataset", "Sample"),
         ".devices": ("DeviceError",),
-        ".evaluation": ("evaluate",),
-        ".evaluation_table": ("EvaluationTable", "evaluate_networks"),
+        ".evaluation": ("EvaluationTable", "evaluate", "evaluate_networks"),
         ".int8": ("Int8Export", "export_int8"),
         ".listeners": ("JsonLinesListener", "TensorBoardListener", "TrainingListener"),
         ".labelling.labelling": ("label_positions",),
@@ -123,7 +121,7 @@ __getattr__, __dir__ = lazy(
         ".reanalysis.settings": ("ReanalysisError", "ReanalysisSettings", "Root", "Selection"),
         ".settings": ("TrainingError", "TrainingSettings"),
         ".training.run_folder": ("DivergenceError",),
-        ".training.reporter": ("TrainingResult",),
+        ".training.trainer": ("TrainingResult",),
         ".training.training": ("train",),
     },
 )

@@ -15,7 +15,7 @@ from fukayomi.engine.settings import is_network_name
 from fukayomi.learning.settings import CONFIDENCE, RESAMPLES, RunSettings, TargetSettings, TrainingSettings
 
 if TYPE_CHECKING:
-    from fukayomi.learning.evaluation_table import EvaluatedNetwork, EvaluationTable, TestSet
+    from fukayomi.learning.evaluation import EvaluatedNetwork, EvaluationTable, TestSet
 
 NETWORK_SUFFIXES = (".onnx", ".sparse", ".safetensors", ".pt", ".pth", ".npz")
 LABELS = {
@@ -87,7 +87,7 @@ def eval_model(
         check_target(options.csv, (*files, *(options.test or [])))
     from fukayomi.files.atomic import replace_file
     from fukayomi.learning.data.dataset import Dataset
-    from fukayomi.learning.evaluation_table import evaluate_networks
+    from fukayomi.learning.evaluation import evaluate_networks
 
     target, val_lambda = TargetSettings(**given_options(targets)), TrainingSettings(**given_options(losses)).val_lambda
     scale = None if isinstance(target.eval_scale, str) else target.eval_scale
