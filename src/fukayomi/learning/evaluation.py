@@ -13,10 +13,10 @@ from fukayomi._native import NO_POLICY_LABEL
 from fukayomi.engine.network import Network
 from fukayomi.errors import InvalidValueError
 from fukayomi.learning.data.batch import Batch, prefetch
-from fukayomi.learning.data.dataset import Dataset, DatasetLike, as_dataset
+from fukayomi.learning.data.dataset import Dataset, DatasetLike, as_dataset, has_targets
 from fukayomi.learning.data.tensors import TensorBatch
 from fukayomi.learning.devices import DeviceError, choose_device
-from fukayomi.learning.head_losses import has_targets, head_losses
+from fukayomi.learning.loss import head_losses
 from fukayomi.learning.metrics import Floats, Metrics, MetricsSum, position_metrics
 from fukayomi.learning.scoring import EVALUATION_BATCH, NetworkScorer, refuse_numbers, require_ranges
 from fukayomi.learning.settings import VAL_LAMBDA

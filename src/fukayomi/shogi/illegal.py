@@ -71,25 +71,26 @@ def _fault_of_drop(position: Position, move: Move) -> Fault:
 def _fault_of_step(position: Position, move: Move) -> Fault:
     turn = position.turn
     pieces = position.pieces()
-    piece, target = pieces.get(move.from_square), pieces.get(move.to_square)
-    if piece is None:
+    origin, target = move.from_square, pieces.get(move.to_square)
+    piece = None if origin is None else pieces.get(origin)
+    if origin is None or piece is None:
         return Fault.NO_PIECE
     if piece.color != turn:
         return Fault.NOT_YOURS
     if target is not None and target.color == turn:
         return Fault.OWN_PIECE
-    if not _reaches(position, move):
+    if not _reaches(position, move, origin):
         return Fault.WAY
     if not move.is_promotion and _rank(move.to_square, turn) <= _LAST_RANKS.get(piece.type, 0):
         return Fault.DEAD_END
     return Fault.IN_CHECK if position.is_check() and piece.type != PieceType.KING else Fault.EXPOSED
 
 
-def _reaches(position: Position, move: Move) -> bool:
+def _reaches(position: Position, move: Move, origin: int) -> bool:
     """Whether the piece moves like that: without kings nothing is in check, and a king moves by a step."""
     pieces = position.pieces()
-    if pieces[move.from_square].type == PieceType.KING:
-        files, ranks = abs(move.from_square // 9 - move.to_square // 9), abs(move.from_square % 9 - move.to_square % 9)
+    if pieces[origin].type == PieceType.KING:
+        files, ranks = abs(origin // 9 - move.to_square // 9), abs(origin % 9 - move.to_square % 9)
         return max(files, ranks) == 1
     own = next((at for at, each in pieces.items() if each.type == PieceType.KING and each.color == position.turn), None)
     if own is None:

@@ -7,8 +7,8 @@
 
 from fukayomi.shogi.formats.csa.writer import csa_moves, write_csa
 from fukayomi.shogi.formats.jkf import write_jkf
-from fukayomi.shogi.formats.ki2 import write_ki2
 from fukayomi.shogi.formats.kif import write_kif
+from fukayomi.shogi.formats.kif.writer import write_ki2
 from fukayomi.shogi.formats.reader import (
     Format,
     detect_format,
