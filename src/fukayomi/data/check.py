@@ -49,6 +49,8 @@ from fukayomi.tabular import Tabular, counted
 
 MOST_FINDINGS = 10_000
 """Findings kept of each level; the others are only counted."""
+SHOWN_FINDINGS = 40
+"""Findings that a report prints."""
 
 
 class Level(StrEnum):
@@ -120,8 +122,10 @@ class Report(Tabular):
         return f"<Report: {self._counts()}>"
 
     def __str__(self) -> str:
-        """The counts, and the findings if there are any."""
-        return f"{self._counts()}\n\n{Tabular.__str__(self)}" if self.findings else self._counts()
+        """The counts, and the first findings, a line each."""
+        more = len(self.findings) - SHOWN_FINDINGS
+        rest = [f"... {counted(more, 'more finding')}"] if more > 0 else []
+        return "\n".join([self._counts(), *map(str, self.findings[:SHOWN_FINDINGS]), *rest])
 
     def _counts(self) -> str:
         numbers = (self.records, "record"), (self.errors, "error"), (self.remarks, "remark")
