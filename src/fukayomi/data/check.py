@@ -122,10 +122,11 @@ class Report(Tabular):
         return f"<Report: {self._counts()}>"
 
     def __str__(self) -> str:
-        """The counts, and the first findings, a line each."""
+        """The counts, and the first findings, a line each: errors before remarks."""
+        findings = sorted(self.findings, key=lambda finding: finding.level is Level.REMARK)
         more = len(self.findings) - SHOWN_FINDINGS
         rest = [f"... {counted(more, 'more finding')}"] if more > 0 else []
-        return "\n".join([self._counts(), *map(str, self.findings[:SHOWN_FINDINGS]), *rest])
+        return "\n".join([self._counts(), *map(str, findings[:SHOWN_FINDINGS]), *rest])
 
     def _counts(self) -> str:
         numbers = (self.records, "record"), (self.errors, "error"), (self.remarks, "remark")
