@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from page_play import begin, expect_moves, expect_phase
-from patience import PATIENCE_S
+from patience import PATIENCE_S, until
 from playwright.sync_api import Page, expect
 from web_board import click, move, remembering
 
@@ -51,8 +51,10 @@ def drop(page: Page, *files: dict[str, str]) -> None:
 
 def copied(page: Page, what: str) -> str:
     """What a button of the menu puts on the clipboard."""
+    page.evaluate("() => navigator.clipboard.writeText('')")
     page.locator("summary", has_text=re.compile("^(Save|保存)$")).click()
     page.locator(f"[data-copy={what}]").click()
+    until(lambda: page.evaluate("() => navigator.clipboard.readText()"))
     expect(page.locator(".banners")).to_contain_text("Copied")
     page.keyboard.press("Escape")
     return page.evaluate("() => navigator.clipboard.readText()")
@@ -158,6 +160,8 @@ def test_report_is_saved_as_kif_with_its_comments(open_page: OpenPage, server: W
     page.keyboard.press("ArrowRight")
     page.locator("#comment").fill("自分のコメント")
     page.locator('[data-action="analyse-game"]').click()
+    expect(page.locator(".players")).to_be_visible()
+    expect(page.locator('[data-action="stop-job"]')).to_have_count(0)  # all moves are judged
     with page.expect_download() as download:
         page.locator('[data-action="save-annotated"]').click()
     record = read_record(download.value.path().read_bytes())

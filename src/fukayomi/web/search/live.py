@@ -291,8 +291,6 @@ class LiveAnalysis:
                 return "limit", ""
         writer = _Writer(position, query.multipv)
         next_report = 0.0
-        with self._condition:
-            self.searches += 1
 
         def report(progress: "Progress") -> None:
             nonlocal next_report
@@ -311,6 +309,7 @@ class LiveAnalysis:
                 if search.is_unwanted or self._closed:
                     return "stopped", ""
                 control = Control(Limits(nodes=left, time_ms=left_ms))
+                self.searches += search.stop is None  # not again after a pause
                 search.stop = control.stop
             with self.pausing(control.stop) as pause:
                 result = searcher.search(
