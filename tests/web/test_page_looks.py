@@ -113,7 +113,6 @@ def test_small_board_of_a_phone_takes_taps(open_report: OpenPage) -> None:
     page = open_report(**WINDOWS["phone"])
     page.locator(".mistakes li").last.scroll_into_view_if_needed()
     expect(page.locator("html")).to_have_class(re.compile("small-board"))
-    page.locator('.bar [data-action="first"]').tap()
     tap(page, "7g")
     page.locator(".board .target").wait_for()
     tap(page, "7f")
@@ -139,8 +138,8 @@ def test_nothing_that_comes_and_goes_moves_the_board(
     paste(page, "no record at all")  # a message lies over the page
     expect(page.locator(".banner")).to_be_visible()
     stays()
-    paste(page, "startpos moves 7g7f 3c3d 8h2b+ 3a2b B*4e 2b3a 4e3d")
-    expect(page.locator(".moves .move")).to_have_count(8)
+    paste(page, "startpos moves 7g7f 3c3d 8h2b+ 3a2b B*4e 2b3a 4e3d 3a2b")
+    expect(page.locator(".moves .move")).to_have_count(9)
     page.keyboard.press("End")  # pieces in hand
     stays()
     move(page, "3d", "4c")  # a promotion to choose
@@ -251,6 +250,7 @@ def test_graph_stands_beside_the_board_also_of_a_records_own_scores(open_page: O
     page = open_page(storage_state=remembering(server.origin, engine=False), **WINDOWS["laptop"])
     expect(page.locator(".graph")).to_have_count(0)
     paste(page, SCORED)
+    expect(page.locator(".moves .move")).to_have_count(5)
     expect(page.locator(".graph .curve")).to_be_visible()
     page.keyboard.press("End")
     expect(page.locator(".graph path.cursor")).to_have_attribute("data-ply", "4")

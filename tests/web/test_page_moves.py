@@ -56,6 +56,7 @@ def paste(page: Page, text: str) -> None:
 def test_promotion_is_taken_back_by_mouse_and_keys(open_page: OpenPage, server: WebServer, way: str) -> None:
     page = open_page(**quiet(server))
     paste(page, PROMOTING)
+    expect(page.locator(".moves .move")).to_have_count(3)
     page.keyboard.press("End")
     move(page, "8h", "2b")
     expect(page.locator(".choice")).to_be_visible()
@@ -78,6 +79,7 @@ def test_promotion_is_taken_back_by_mouse_and_keys(open_page: OpenPage, server: 
 def test_promotion_is_taken_back_by_touch(open_page: OpenPage, server: WebServer) -> None:
     page = open_page(**quiet(server), **PHONE, locale="ja-JP")
     paste(page, PROMOTING)
+    expect(page.locator(".moves .move")).to_have_count(3)
     page.locator('.bar [data-action="last"]').tap()
     for way in ("やめる", ""):
         tap(page, "8h")
@@ -118,6 +120,7 @@ def test_illegal_moves_say_why(open_page: OpenPage, server: WebServer, language:
 def test_arrow_keys_step_after_a_click_on_a_tab(open_page: OpenPage, server: WebServer) -> None:
     page = open_page(**quiet(server))
     paste(page, PROMOTING)
+    expect(page.locator(".moves .move")).to_have_count(3)
     page.locator("#tab-game").click()
     page.keyboard.press("ArrowRight")
     expect(page.locator(".moves .current .name")).to_have_text("P-7f")
