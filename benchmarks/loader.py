@@ -28,7 +28,7 @@ from cshogi.dlshogi import make_input_features, make_move_label
 from fukayomi import _native
 from fukayomi._native import EVAL_SCALE
 from fukayomi.learning import Dataset
-from fukayomi.learning.data.batches import training_batches
+from fukayomi.learning.data.batch import training_batches
 from random_games import write_random_games
 
 BATCH = 1024

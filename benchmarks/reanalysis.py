@@ -22,9 +22,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from fukayomi.engine import Network
-from fukayomi.engine.evaluators.probes import probe_positions
 from fukayomi.engine.evaluators.protocol import Evaluator, Slot
-from fukayomi.engine.evaluators.timing import filled_slot
+from fukayomi.engine.evaluators.timing import filled_slot, probe_positions
 from fukayomi.learning import Dataset, ReanalysisSettings, Selection, reanalyze
 from random_games import write_random_games
 

@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect
 from web_board import PHONE, remembering
 
 from fukayomi.engine.report.graph import COLORS
-from fukayomi.shogi.glyphs import DIGITS, KANJI
+from fukayomi.shogi.svg import DIGITS, KANJI
 from fukayomi.web import WebServer
 
 expect.set_options(timeout=1000 * PATIENCE_S)

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 from web_board import PHONE, move, remembering
 
 from fukayomi.engine.evaluators import EvaluatorError
-from fukayomi.engine.evaluators.stubs import CoreStubEvaluator
+from fukayomi.engine.evaluators.protocol import CoreStubEvaluator
 from fukayomi.web import WebServer, WebSettings
 
 expect.set_options(timeout=1000 * PATIENCE_S)
@@ -160,7 +160,7 @@ def test_mate_is_announced_as_proven(open_page: OpenPage, server: WebServer) -> 
 
 
 def test_page_finds_a_server_that_was_killed_and_is_back(open_page: OpenPage, problems: list[str]) -> None:
-    settings = WebSettings(evaluator="<hash>", files=(ROOT / "examples" / "game.csa",))
+    settings = WebSettings(evaluator="<hash>", port=0, files=(ROOT / "examples" / "game.csa",))
     with WebServer(settings) as server:
         page = open_page(server=server, **limited(server))
         state(page, "limit")

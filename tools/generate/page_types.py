@@ -32,8 +32,7 @@ from fukayomi.arena.ratings.rating import PlayerRating
 from fukayomi.arena.statistics.move_times import Times
 from fukayomi.arena.statistics.sequential_elo import SequentialElo
 from fukayomi.arena.statistics.sprt import SprtDecision, SprtModel
-from fukayomi.loop.report.series import GenerationSeries
-from fukayomi.loop.report.status import GenerationRow, LeagueRow, Now, WorkerFlag
+from fukayomi.loop.report.status import GenerationRow, GenerationSeries, LeagueRow, Now, WorkerFlag
 from fukayomi.shogi.record import Termination
 from fukayomi.web.play.question import PlayQuestion
 from fukayomi.web.play.routes import MoveQuestion
@@ -320,6 +319,14 @@ class PlayHint(TypedDict):
     win_rate: float
     cp: int
     nodes: int
+
+
+class MateAnswer(TypedDict):
+    reason: Literal["mate", "no_mate", "nodes", "time", "stopped"]
+    nodes: int
+    moves: list[str]
+    japanese: list[str]
+    english: list[str]
 
 
 class WorthPiece(TypedDict):
@@ -618,8 +625,8 @@ class GamePage(TypedDict):
 
 ANSWERS = (
     ServerState, Facts, GameRecord, OpenedGames, Score, AnalysisDocument, JobMessage, JobDocument, ReportMessage,
-    EndMessage, StateMessage, PlayMessage, PlayHint, Measured, WorthAnswer, RunList, DamagedDocument, TrainingDocument,
-    LearningDocument, SelfplayDocument, EloRange, MatchDocument, GamePage,
+    EndMessage, StateMessage, PlayMessage, PlayHint, Measured, MateAnswer, WorthAnswer, RunList, DamagedDocument,
+    TrainingDocument, LearningDocument, SelfplayDocument, EloRange, MatchDocument, GamePage,
 )  # fmt: skip
 
 
@@ -682,7 +689,7 @@ class Types:
             return self.add(hint)
         if issubclass(hint, Enum):
             return " | ".join(json.dumps(each.value) for each in hint)
-        return {str: "string", bool: "boolean", int: "number", float: "number", NoneType: "null"}[hint]
+        return {str: "string", bool: "boolean", int: "number", float: "number", NoneType: "null", Any: "unknown"}[hint]
 
 
 def declarations() -> str:

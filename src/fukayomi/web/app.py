@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from fukayomi.web import files, positions, records, socket, worth
+from fukayomi.web import files, mates, positions, records, socket, worth
 from fukayomi.web.answers import json_answer, on_refused
 from fukayomi.web.guard import Guard
 from fukayomi.web.play.routes import routes as play_routes
@@ -44,6 +44,7 @@ ROUTES: tuple[Callable[[State], list[BaseRoute]], ...] = (
     socket.routes,
     play_routes,
     worth.routes,
+    mates.routes,
 )
 """Routes of the modules; a module has a function ``routes(state)``."""
 

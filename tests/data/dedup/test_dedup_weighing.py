@@ -31,7 +31,7 @@ from fukayomi.data.formats.averages import (
 from fukayomi.data.formats.content import as_rows
 from fukayomi.data.formats.hcpe import HCPE, without_flags
 from fukayomi.data.formats.hcpe3 import Game, join_games
-from fukayomi.data.jobs.folder import JobError
+from fukayomi.data.jobs.job import JobError
 
 ALL = 1 << 32
 

@@ -18,7 +18,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from fukayomi import analyse
 from fukayomi.engine.analysis.analyser import analyse_positions, analyse_record, assemble
 from fukayomi.engine.analysis.game_analysis import Candidate, Score
-from fukayomi.engine.report.index import AnalysisIndex
+from fukayomi.engine.report.files import AnalysisIndex
 from fukayomi.engine.report.page import analysis_page
 from fukayomi.shogi import START_SFEN, Position
 from fukayomi.shogi.record import Record, RecordedMove, Termination

@@ -7,9 +7,8 @@ import traceback
 from collections.abc import Callable
 from typing import Protocol
 
-from fukayomi.arena.game.game_terms import GameTerms
 from fukayomi.arena.game.player import Answer, Failure, Player, PlayerFailedError, answer_text
-from fukayomi.arena.game.rules import EngineSettings, Rules
+from fukayomi.arena.game.rules import EngineSettings, GameTerms, Rules
 from fukayomi.arena.game.time_control import TimeControl
 from fukayomi.shogi import Move, Position
 from fukayomi.shogi.record import Termination

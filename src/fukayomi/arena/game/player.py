@@ -9,8 +9,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Self
 
-from fukayomi.arena.game.game_terms import GameTerms
-from fukayomi.arena.game.rules import EngineSettings, Rules
+from fukayomi.arena.game.rules import EngineSettings, GameTerms, Rules
 from fukayomi.arena.game.time_control import TimeControl
 from fukayomi.shogi import Position
 from fukayomi.shogi.record import Termination

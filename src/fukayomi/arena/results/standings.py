@@ -5,10 +5,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
-from fukayomi.arena.results.forfeits import Causes, are_notable, forfeits_text, is_forfeit, loser_of
-from fukayomi.arena.results.game import Game
+from fukayomi.arena.results.game import Causes, Game, MatchScore, are_notable, forfeits_text, is_forfeit, loser_of
 from fukayomi.arena.results.head_to_head import counts_for_strength, half_points
-from fukayomi.arena.results.score import MatchScore
 from fukayomi.arena.statistics.intervals import Strength, estimate_strength
 from fukayomi.shogi import BLACK, WHITE, Color
 from fukayomi.shogi.record import Termination

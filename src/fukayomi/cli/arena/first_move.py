@@ -13,14 +13,15 @@ from fukayomi.tabular import counted
 
 if TYPE_CHECKING:
     from fukayomi.arena.results.first_move import FirstMoveResults
-    from fukayomi.arena.results.score import MatchScore
+    from fukayomi.arena.results.game import MatchScore
 
 
 @dataclass(frozen=True)
 class FirstMoveOptions:
     """Options that select the games that count."""
 
-    distinct: Annotated[bool, typer.Option("--distinct", help="Count repeated games once.")] = False
+    distinct: Annotated[bool, typer.Option("--distinct")] = False
+    """Count repeated games once."""
 
 
 def first_move(

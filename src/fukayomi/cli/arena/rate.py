@@ -12,15 +12,15 @@ import typer
 
 from fukayomi.arena.ratings.options import RatingOptions
 from fukayomi.cli.common.options import AsJson, given_options, options_of
-from fukayomi.cli.common.problems import print_problems
-from fukayomi.cli.common.text import json_text, printable
+from fukayomi.cli.common.progress import StageBars
+from fukayomi.cli.common.text import json_text, print_problems, printable
 from fukayomi.listener import Notes
 from fukayomi.tabular import counted
 
 if TYPE_CHECKING:
     from fukayomi.arena.ratings.rating import PlayerRating, Ratings
     from fukayomi.arena.results.game import Game
-    from fukayomi.arena.results.game_tally import GameTally
+    from fukayomi.arena.results.player_ratings import GameTally
     from fukayomi.listener import Listener
 
 LARGEST_ANCHOR = 100_000  # rating points
@@ -32,28 +32,22 @@ FORFEITS_LISTED = 20
 class RateOptions:
     """Options for the rating of players."""
 
-    anchor: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=R", help="Fix the rating of a player at R. Repeat for more players."),
-    ] = None
-    hide: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="Count the games of a player but do not list it. Repeat for more players."),
-    ] = None
-    pairs: Annotated[bool, typer.Option("--pairs", help="Also rate every two players by their own games.")] = False
-    first_mover: Annotated[
-        bool, typer.Option("--first-mover/--no-first-mover", help="Estimate the first-move advantage, or assume 0.")
-    ] = True
+    anchor: Annotated[list[str] | None, typer.Option(metavar="NAME=R")] = None
+    """Fix the rating of a player at R. Repeat for more players."""
+    hide: Annotated[list[str] | None, typer.Option(metavar="NAME")] = None
+    """Count the games of a player but do not list it. Repeat for more players."""
+    pairs: Annotated[bool, typer.Option("--pairs")] = False
+    """Also rate every two players by their own games."""
+    first_mover: Annotated[bool, typer.Option("--first-mover/--no-first-mover")] = True
+    """Estimate the first-move advantage, or assume 0."""
 
 
 @options_of(RatingOptions, "confidence", "simulations", "seed", panel="Errors")
 class ErrorOptions:
     """Options for the computation of rating errors."""
 
-    matrix: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE.csv", help="Write a table of the certainty (%) that each player beats each other."),
-    ] = None
+    matrix: Annotated[Path | None, typer.Option(metavar="FILE.csv")] = None
+    """Write a table of the certainty (%) that each player beats each other."""
 
 
 def rate(
@@ -103,9 +97,8 @@ def rate(
 def _rate(sources: Sequence[Path], options: RatingOptions, *, pairs: bool, matrix: Path | None, as_json: bool) -> None:
     from fukayomi.arena.ratings.rating import rate_pairs, rate_tally
     from fukayomi.arena.ratings.table import write_table
-    from fukayomi.arena.results.game_input import iterate_games
-    from fukayomi.arena.results.game_tally import tally_games
-    from fukayomi.cli.common.progress import StageBars
+    from fukayomi.arena.results.player_ratings import tally_games
+    from fukayomi.arena.results.sources import iterate_games
     from fukayomi.files.atomic import AtomicFile
 
     listener = Notes()
@@ -146,7 +139,7 @@ def _without_forfeits(found: "GameTally", options: RatingOptions) -> Mapping[str
 
 def _forfeit_lines(found: "GameTally", clean: Mapping[str, float]) -> list[str]:
     """Lines about losses on time, by illegal moves or by failures, and the ratings without these games."""
-    from fukayomi.arena.results.forfeits import forfeits_text
+    from fukayomi.arena.results.game import forfeits_text
 
     notable = found.resting_on_forfeits
     others = sorted(found.forfeits.keys() - set(notable), key=lambda name: (-found.forfeits[name].total(), name))
@@ -198,7 +191,7 @@ def _as_json(
     clean: Mapping[str, float],
     problems: list[str],
 ) -> dict[str, Any]:
-    from fukayomi.arena.results.forfeits import by_name
+    from fukayomi.arena.results.game import by_name
 
     notable = set(found.resting_on_forfeits)
     document = _ratings_as_json(ratings) | {

@@ -6,8 +6,7 @@ from typing import Annotated
 import typer
 
 from fukayomi.cli.common.options import AsJson
-from fukayomi.cli.common.problems import print_problems
-from fukayomi.cli.common.text import json_text
+from fukayomi.cli.common.text import json_text, print_problems
 from fukayomi.cli.engine.given_positions import line_record, position_at
 from fukayomi.usi.text import MOVE
 

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from fukayomi.cli.common.errors import fail
+from fukayomi.cli.common.progress import progress_bar
 from fukayomi.cli.common.text import json_text, printable
 from fukayomi.cli.engine.given_positions import positions_of
 from fukayomi.shogi import BLACK, MateReason, MateResult, MateSolver, Position
@@ -23,22 +24,20 @@ WORDS = {
 class MateOptions:
     """The positions of games, the limits of each search, and the form of the output."""
 
-    ply: Annotated[
-        int | None,
-        typer.Option(min=0, metavar="N", help="Position after N plies of each game.", show_default="after the last"),
-    ] = None
-    nodes: Annotated[int, typer.Option(min=1, help="Maximum number of positions to search.")] = 1_000_000
-    time_ms: Annotated[
-        int | None, typer.Option("--time", metavar="MS", min=1, help="Maximum time in ms.", show_default="none")
-    ] = None
-    plies: Annotated[
-        int | None, typer.Option(min=1, max=1023, help="Longest mate to look for.", show_default="1023")
-    ] = None
-    shortest: Annotated[bool, typer.Option(help="Look for the shortest mate while the limits last, not for any.")] = (
-        True
-    )
-    memory_mb: Annotated[int, typer.Option("--memory", metavar="MiB", min=1, max=65_536, help="Hash table.")] = 256
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object for each position.")] = False
+    ply: Annotated[int | None, typer.Option(min=0, metavar="N", show_default="after the last")] = None
+    """Position after N plies of each game."""
+    nodes: Annotated[int, typer.Option(min=1)] = 1_000_000
+    """Maximum number of positions to search."""
+    time_ms: Annotated[int | None, typer.Option("--time", metavar="MS", min=1, show_default="none")] = None
+    """Maximum time in ms."""
+    plies: Annotated[int | None, typer.Option(min=1, max=1023, show_default="1023")] = None
+    """Longest mate to look for."""
+    shortest: bool = True
+    """Look for the shortest mate while the limits last, not for any."""
+    memory_mb: Annotated[int, typer.Option("--memory", metavar="MiB", min=1, max=65_536)] = 256
+    """Hash table."""
+    as_json: Annotated[bool, typer.Option("--json")] = False
+    """Print one JSON object for each position."""
 
 
 def mate(
@@ -60,7 +59,6 @@ def mate(
     fukayomi mate game.kif --ply 98
     fukayomi mate solved-problem.kif --ply 0
     """
-    from fukayomi.cli.common.progress import progress_bar
 
     positions = [(name, position) for source in sources for name, position in positions_of(source, options.ply)]
     for name, position in positions:  # all errors come before the first search

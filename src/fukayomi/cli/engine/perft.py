@@ -16,7 +16,8 @@ from fukayomi.tabular import counted
 class PerftOptions:
     """The position, and the form of the output."""
 
-    sfen: Annotated[str, typer.Option(help="Position to begin from.", show_default="the start")] = START_SFEN
+    sfen: Annotated[str, typer.Option(show_default="the start")] = START_SFEN
+    """Position to begin from."""
     as_json: AsJson = False
 
 

@@ -1,4 +1,7 @@
-"""The second half of a deduplication: each bucket is reduced in memory. It needs only the folder of the work."""
+"""The second half of a deduplication: each bucket is reduced in memory. It needs only the folder of the work.
+
+The output of a deduplication, which grows bucket by bucket.
+"""
 
 import bisect
 import zlib
@@ -10,15 +13,61 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fukayomi import _native
-from fukayomi.data.dedup.inputs import Kind
-from fukayomi.data.dedup.output import Reduced
+from fukayomi.data.dedup.inputs import CANDIDATES, DTYPES, POSITIONS, ROWS, Kind, byte_rows
 from fukayomi.data.dedup.settings import Mode, Weighing
-from fukayomi.data.dedup.spread import CANDIDATES, DTYPES, POSITIONS, ROWS, byte_rows
-from fukayomi.data.formats.averages import HEADER, MOVE, POSITION, Averages, AveragesError, read_averages
+from fukayomi.data.formats.averages import HEADER, MOVE, POSITION, Averages, AveragesError, header_bytes, read_averages
 from fukayomi.data.formats.hcpe import HCPE
 from fukayomi.data.jobs.buckets import flat_bytes
-from fukayomi.data.jobs.folder import WorkFolder
-from fukayomi.data.jobs.job import read_job
+from fukayomi.data.jobs.job import Job, WorkFolder, read_job
+
+_COPIED_AT_ONCE = 1 << 18  # bytes
+
+Reduced = NDArray[np.void] | Averages
+"""A reduced bucket: HCPE [N], or positions whose moves count from 0."""
+
+
+class Output:
+    """The rows of hcpe; or positions, with their moves in a spool until they are appended to the positions."""
+
+    def __init__(self, job: Job, weighing: Weighing | None) -> None:
+        """Begin, or go on from the job's checkpoint.
+
+        Args:
+            job: The job.
+            weighing: Weighing of the averages; None for hcpe.
+        """
+        self._job, self._weighing = job, weighing
+        (self._rows,) = job.outputs
+        if weighing is not None and self._rows.size == 0:
+            self._rows.append(bytes(HEADER.itemsize), 0)
+
+    def append(self, reduced: Reduced) -> None:
+        """Add the next bucket."""
+        if not isinstance(reduced, Averages):
+            self._rows.append(flat_bytes(reduced), len(reduced))
+            return
+        memory, (moves,) = self._job.memory, self._job.spools
+        reduced.positions["first_move"] += moves.items
+        data = flat_bytes(reduced.positions)
+        self._rows.append(data, len(reduced.positions))
+        memory["crc"] = zlib.crc32(data, memory.get("crc", 0))
+        moves.append(flat_bytes(reduced.moves), len(reduced.moves))
+
+    def complete(self) -> None:
+        """Append the moves of averages, and write the header."""
+        found, memory = self._job.found, self._job.memory
+        found["moves"] = 0
+        if self._weighing is not None:
+            (moves,), crc = self._job.spools, memory.get("crc", 0)
+            found["moves"] = moves.items
+            with moves.path.open("rb") as file:
+                while data := file.read(_COPIED_AT_ONCE):
+                    self._rows.append(data, 0)
+                    crc = zlib.crc32(data, crc)
+            self._rows.overwrite(0, header_bytes(self._rows.items, moves.items, crc, self._weighing))
+        found["scales"] = memory["scales"]
+        found["buckets"] = memory["buckets"]
+
 
 SUM = np.dtype(
     [

@@ -7,16 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from fukayomi.data.dedup.inputs import CANDIDATE, SEARCHED, Chunk, Kind, kind_of, most_rows
-from fukayomi.data.dedup.output import Output, Reduced
-from fukayomi.data.dedup.reduce import reduce_bucket, remove_bucket
+from fukayomi.data.dedup.inputs import CANDIDATE, SEARCHED, Chunk, Kind, Spread, kind_of, most_rows
+from fukayomi.data.dedup.reduce import Output, Reduced, reduce_bucket, remove_bucket
 from fukayomi.data.dedup.settings import DedupSettings, Mode, Weighing
-from fukayomi.data.dedup.spread import Spread
 from fukayomi.data.formats.averages import HEADER, MOVE, POSITION, check_averages, read_weighing
 from fukayomi.data.formats.hcpe import HCPE
-from fukayomi.data.jobs.folder import JobError
-from fukayomi.data.jobs.job import Job
-from fukayomi.data.jobs.summary import Summary
+from fukayomi.data.jobs.job import Job, JobError, Summary
 from fukayomi.files.disk import Room
 from fukayomi.listener import SILENT, Listener, counter
 from fukayomi.settings import build

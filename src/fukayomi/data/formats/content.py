@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from fukayomi.data.formats.averages import Averages, averages_to_records
 from fukayomi.data.formats.book import BOOK_ENTRY
 from fukayomi.data.formats.cache import CachedPositions
+from fukayomi.data.formats.format import DataFileError
 from fukayomi.data.formats.games import TARGETS, PlayedGame, Targets, make_games, read_played
 from fukayomi.data.formats.hcp import HCP
 from fukayomi.data.formats.hcpe import HCPE, Rows
 from fukayomi.data.formats.hcpe3 import Games
 from fukayomi.data.formats.psv import PSV, psv_to_hcpe
-from fukayomi.data.formats.rows import DataFileError
 from fukayomi.data.records.reading import Dropped
 from fukayomi.shogi.record import Record
 

@@ -8,9 +8,8 @@ tried as each format, and the one that explains most is taken if that is at leas
 from pathlib import Path
 
 from fukayomi.data.formats import averages, book, cache, games, hcp, hcpe, hcpe3, plain, psv
-from fukayomi.data.formats.format import Format
+from fukayomi.data.formats.format import DataFileError, Format
 from fukayomi.data.formats.kinds import DataFormat
-from fukayomi.data.formats.rows import DataFileError
 from fukayomi.data.records.sources import FileHead, is_archive
 from fukayomi.shogi.formats.text import decode_text
 

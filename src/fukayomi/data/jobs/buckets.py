@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fukayomi.data.jobs.folder import WorkFolder
+from fukayomi.data.jobs.job import WorkFolder
 
 
 class BucketFiles:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fukayomi import _native
 from fukayomi._native import NO_SCORE
 from fukayomi.shogi import Position, ShogiError
-from fukayomi.shogi.formats.csa.columns import CsaMoves
+from fukayomi.shogi.formats.csa.reader import CsaMoves
 from fukayomi.shogi.record import Record
 
 _LARGEST_SCORE = 2**31 - 1

@@ -1,15 +1,40 @@
 """The interface between the search and networks, called once per batch, never once per node.
 
 The native core fills a slot, a Python thread runs the evaluator on it, and the native core reads the results.
+
+A network behind the evaluators' protocol, whatever backend runs it.
+
+Evaluators without a network, for tests and benchmarks. They run in the native core.
+
+Calls into the libraries that run networks, at the end of the program.
+
+When the program ends, Python ends every other thread that comes back from native code. Libraries written with pybind11,
+such as ONNX Runtime, do not survive that: "terminate called without an active exception" aborts the program, after
+Ctrl-C above all. So the end waits for calls that have begun, and none begins after it. (Our own native core needs no
+such care: native/bindings/unlocked.hpp.)
 """
 
+import atexit
+import threading
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from pathlib import Path
+from typing import Any, Protocol, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fukayomi._native import MAX_MOVES, PACKED1_BYTES, PACKED2_BYTES, PlaneInput, SlotInput
+from fukayomi._native import (
+    MAX_MOVES,
+    PACKED1_BYTES,
+    PACKED2_BYTES,
+    CoreEvaluator,
+    HashEvaluator,
+    PlaneInput,
+    SlotInput,
+    UniformEvaluator,
+)
+from fukayomi.engine.evaluators.backends.backend import Model, Plan
+from fukayomi.engine.evaluators.backends.network_file import NetworkFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,3 +124,143 @@ class Evaluator(Protocol):
     def close(self) -> None:
         """Free all resources. No slot is used afterwards."""
         ...
+
+
+class TorchModule(Protocol):
+    """A module in torch (`torch.nn.Module`), which is not imported for its type."""
+
+    def __call__(self, *planes: Any, **_: Any) -> Any:
+        """The logits of policy [N, 2187] and value [N, 1]."""
+        ...
+
+    def state_dict(self) -> Any:
+        """Its parameters."""
+        ...
+
+
+NetworkModel: TypeAlias = str | Path | Evaluator | TorchModule
+"""What a network is loaded from: a file or a name, a module in torch, an evaluator."""
+
+
+class NetworkEvaluator:
+    """A network that a backend has opened.
+
+    Args:
+        network: Its file.
+        model: The network in the backend.
+        plan: How the backend runs it; nothing in it is left open.
+        description: The plan and why it was chosen, for an ``info string``.
+    """
+
+    def __init__(self, network: NetworkFile, model: Model, plan: Plan, description: str) -> None:
+        self.plan = plan
+        """Plan by which it is run."""
+        self.batch_size = plan.batch_size
+        self.slots = plan.slots
+        self.identity = f"{network.of(plan.precision).digest}-{plan.precision}-{plan.backend}"
+        self._model = model
+        self._description = description
+
+    def allocate(self, capacity: int) -> Slot:
+        """Memory for a batch of up to ``capacity`` positions."""
+        return self._model.allocate(capacity)
+
+    def run(self, slot: Slot, n: int) -> None:
+        """Evaluate the first n positions of a slot."""
+        self._model.run(slot, n)
+
+    def core(self, slot: Slot) -> CoreEvaluator | None:
+        """Runner of a slot's batches in the native core; None: the backend is another library."""
+        core = getattr(self._model, "core", None)
+        return None if core is None else core(slot)
+
+    def close(self) -> None:
+        """Free the network."""
+        self._model.close()
+
+    def describe(self) -> str:
+        """The chosen configuration, for an ``info string``."""
+        return self._description
+
+
+class StubEvaluator:
+    """A native evaluator behind the protocol.
+
+    Args:
+        native: The native evaluator.
+        identity: Its name.
+        batch_size: Positions per batch.
+    """
+
+    slots = 1
+
+    def __init__(self, native: HashEvaluator | UniformEvaluator, identity: str, batch_size: int) -> None:
+        self._native = native
+        self.identity = identity
+        self.batch_size = batch_size
+
+    def allocate(self, capacity: int) -> PlaneSlot:
+        """Memory for a batch of up to ``capacity`` positions."""
+        return PlaneSlot.zeros(capacity)
+
+    def run(self, slot: Slot, n: int) -> None:
+        """Evaluate the first n positions of a slot."""
+        assert isinstance(slot, PlaneSlot)
+        self._native.run(slot.input, n, slot.logits, slot.values)
+
+    def close(self) -> None:
+        """Nothing to free."""
+
+
+class CoreStubEvaluator(StubEvaluator):
+    """One whose batches the core runs by itself."""
+
+    def core(self, slot: Slot) -> HashEvaluator | UniformEvaluator:
+        """The native evaluator."""
+        return self._native
+
+
+def hash_evaluator(batch_size: int = 16, seed: int = 0) -> CoreStubEvaluator:
+    """Policy and value from a hash of the position: arbitrary, as sharp as a network's, and reproducible."""
+    return CoreStubEvaluator(HashEvaluator(seed), f"hash-{seed}", batch_size)
+
+
+def uniform_evaluator(batch_size: int = 16) -> CoreStubEvaluator:
+    """The same logit for every move and the value 0.5 for every position."""
+    return CoreStubEvaluator(UniformEvaluator(), "uniform", batch_size)
+
+
+LONGEST_S = 10.0
+"""The end waits for the calls this long: a batch takes less, but a library may hang."""
+
+
+class Calls:
+    """A context for calls that must have returned when the program ends. Any thread may enter it, again if it likes."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._running = 0
+        self._is_over = False
+
+    def __enter__(self) -> None:
+        with self._changed:
+            if threading.current_thread() is not threading.main_thread():
+                self._changed.wait_for(lambda: not self._is_over)  # for ever: the program has ended
+            self._running += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._changed:
+            self._running -= 1
+            if self._is_over:
+                self._changed.notify_all()
+
+    def end(self) -> None:
+        """Let no other thread begin a call, and wait for those that have begun."""
+        with self._changed:
+            self._is_over = True
+            self._changed.wait_for(lambda: self._running == 0, LONGEST_S)
+
+
+LIBRARY_CALLS = Calls()
+"""Every call into a library by a thread that the end of the program does not wait for."""
+atexit.register(LIBRARY_CALLS.end)

@@ -64,7 +64,7 @@ class NetworkSpeed(Tabular):
 
 def measure_speed(
     network: Network,
-    positions: Mapping[str, Position],
+    positions: Mapping[str, Position] | None = None,
     *,
     nodes: int | None = None,
     seconds: float = SECONDS,
@@ -81,7 +81,7 @@ def measure_speed(
 
     Args:
         network: The network, with its batch size and its batches in flight.
-        positions: The positions to search, by name. Each is searched with an empty tree.
+        positions: The positions to search, by name. Each is searched with an empty tree. None: the start position.
         nodes: Nodes of each search; None: as many as the time allows.
         seconds: Duration of each measurement without `nodes`.
         listener: Told of the measurements done so far.
@@ -90,6 +90,7 @@ def measure_speed(
         EvaluatorError: The network failed.
         ValueError: There is no position, or one is mated.
     """
+    positions = {"start": Position()} if positions is None else positions
     if not positions or any(position.is_mated() for position in positions.values()):
         raise InvalidValueError("only positions with a legal move can be searched")
     total = 1 + len(positions)

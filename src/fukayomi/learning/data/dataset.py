@@ -5,25 +5,23 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fukayomi import _native
 from fukayomi._native import EVAL_SCALE, NO_POLICY_LABEL, POLICY_LABELS
+from fukayomi.data.formats.format import DataFileError
 from fukayomi.data.formats.hcpe import HCPE
 from fukayomi.data.formats.kinds import DataFormat
 from fukayomi.data.formats.psv import PSV
-from fukayomi.data.formats.rows import DataFileError
 from fukayomi.data.formats.table import UnknownDataError, detect_data, refusal
 from fukayomi.errors import InvalidValueError
 from fukayomi.files.inputs import problem_of
-from fukayomi.learning.data.batch import Batch, HeadArrays
-from fukayomi.learning.data.batches import Part, epoch_order, prefetch
+from fukayomi.learning.data.batch import Batch, HeadArrays, Part, epoch_order, prefetch
 from fukayomi.learning.data.sources import AveragedPositions, Games, Rows, Source
-from fukayomi.learning.layers import LayerError, find_layer, find_layer_weights, is_layer, layers_of
-from fukayomi.learning.position_weights import weights_of
+from fukayomi.learning.layers import LayerError, find_layer, find_layer_weights, is_layer, layers_of, weights_of
 from fukayomi.learning.settings import TEMPERATURE
 from fukayomi.listener import SILENT, Listener
 from fukayomi.shogi import Move, Position
@@ -417,6 +415,21 @@ def _layered(games: Sequence[Path], layer: str, listener: Listener) -> list[Path
     if with_layer < len(games):
         listener.note(f"{with_layer} of {len(games)} hcpe3 files have the layer {layer}; the others keep their targets")
     return [original if path is None else path for original, path in zip(games, found, strict=True)]
+
+
+DatasetLike: TypeAlias = Dataset | str | PathLike[str] | Sequence[str | PathLike[str]]
+"""Positions as functions of `fukayomi.learning` accept them: a dataset, a file of training data, or several files."""
+
+
+def as_dataset(data: DatasetLike) -> Dataset:
+    """The dataset, or one of these files with the usual settings.
+
+    Raises:
+        DataFileError, ValueError: As `Dataset`.
+    """
+    if isinstance(data, Dataset):
+        return data
+    return Dataset(data) if isinstance(data, str | PathLike) else Dataset(*data)
 
 
 def kind_of_data(path: Path) -> DataFormat:

@@ -9,7 +9,7 @@ from typing import Any
 from fukayomi.learning.data.batch import Batch
 from fukayomi.learning.data.dataset import Dataset
 from fukayomi.learning.evaluation import evaluate
-from fukayomi.learning.listeners.listener import RunStart, TrainingListener, TrainingStep
+from fukayomi.learning.listeners import RunStart, TrainingListener, TrainingStep
 from fukayomi.learning.metrics import Metrics
 from fukayomi.learning.settings import LOG_INTERVAL
 from fukayomi.learning.training.trainer import Trainer

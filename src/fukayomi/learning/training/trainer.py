@@ -14,9 +14,7 @@ from fukayomi.learning.checkpoint import Checkpoint
 from fukayomi.learning.data.tensors import TensorBatch
 from fukayomi.learning.head_losses import head_losses
 from fukayomi.learning.loss import Losses, TeacherTargets, compute_losses
-from fukayomi.learning.optimization.averaging import AveragedWeights, estimate_batchnorm
-from fukayomi.learning.optimization.optimizers import make_optimizer
-from fukayomi.learning.optimization.schedule import Schedule
+from fukayomi.learning.optimization import AveragedWeights, Schedule, estimate_batchnorm, make_optimizer
 from fukayomi.learning.training.parallel import Processes
 from fukayomi.nn.config import HeadName
 from fukayomi.nn.parameters import AnyNetwork

@@ -3,9 +3,17 @@
 import re
 from typing import NamedTuple
 
-from fukayomi.shogi.formats.candidates import find_moves
-from fukayomi.shogi.formats.kif.moves import JAPANESE, PIECES, how_of, is_drop, origin_of, target_of
-from fukayomi.shogi.formats.notation import PIECE_NAMES, SQUARE_NAMES
+from fukayomi.shogi.formats.notation import (
+    JAPANESE,
+    PIECE_NAMES,
+    PIECES,
+    SQUARE_NAMES,
+    find_moves,
+    how_of,
+    is_drop,
+    origin_of,
+    target_of,
+)
 from fukayomi.shogi.position import Move, PieceType, Position, square_from_usi, square_name
 
 _USI = re.compile(r"(?:([1-9])([a-i])|([PLNSGBR])\*)([1-9])([a-i])(\+?)")

@@ -24,7 +24,7 @@ from fukayomi.arena.results.player_ratings import rate
 from fukayomi.arena.results.sequential_test import evaluate_sprt
 from fukayomi.arena.results.standings import Standings
 from fukayomi.arena.statistics.move_times import MoveTimes
-from fukayomi.arena.strategy.classify import count_strategies
+from fukayomi.arena.strategy.counts import count_strategies
 from fukayomi.listener import SILENT
 from fukayomi.shogi.record import Record
 from fukayomi.web.runs.keeping import Stamp, stamp_of

@@ -10,10 +10,11 @@ import {english} from "./lang/en.js";
 import {japanese} from "./lang/ja.js";
 import {chooseLanguage, preferredLanguage, translate} from "./language.js";
 import {LiveAnalysis} from "./live/analysis.js";
+import {PlayedGame} from "./play/game.js";
 import {isHandicap, pieceName, westernLine} from "./position.js";
 import {Files} from "./record/files.js";
 import {emptyRecord, Game} from "./record/game.js";
-import {keepOnLeaving, keptRecord} from "./record/keeping.js";
+import {Keeper} from "./record/keeping.js";
 import {Setup} from "./record/setup.js";
 import {icon, moveBar, recordView, scrollToCurrent} from "./record/view.js";
 import {GameReport} from "./report/report.js";
@@ -25,6 +26,7 @@ import {html, nothing} from "./vendor/lit-html.js";
 
 /** @import {AnalysedLine, Facts, GameRecord, JudgedMove, LiveLine, RecordNode, ServerState, TriedQuestion} from "documents" */
 /** @import {Host} from "./board/view.js" */
+/** @import {Change} from "./record/game.js" */
 /** @import {Socket} from "./socket.js" */
 /** @import {Tab} from "./tabs/tab.js" */
 
@@ -44,9 +46,13 @@ export class Page {
     this.socket = socket;
     this.draw = draw;
     this.language = preferredLanguage();
-    this.game = new Game(() => this.positionChanged());
+    /** The record on the board. */
+    this.game = new Game(this.changed);
+    /** The last step that took something away, which one can undo. @type {{text: string, run: () => void} | null} */
+    this.undoing = null;
+    this.keeper = new Keeper(this);
     this.facts = new FactBook(
-      (id, facts) => this.factsArrived(id, facts),
+      (game, id, facts) => this.factsArrived(game, id, facts),
       error => this.notify(error.message),
     );
     this.flip = false;
@@ -63,11 +69,15 @@ export class Page {
     this.scrolledTo = null;
     /** The tab whose name was scrolled into sight, where not all names fit. @type {Tab | null} */
     this.tabInSight = null;
+    /** How far the page was scrolled when a tab was left. @type {Map<Tab, number>} */
+    this.scrolled = new Map();
     this.view = new BoardView(this.boardHost());
     this.files = new Files(this);
     this.setup = new Setup(this);
     this.live = new LiveAnalysis(this);
     this.report = new GameReport(this);
+    /** The game against the engine. */
+    this.play = new PlayedGame(this);
     /** What there is of runs and matches. */
     this.runs = new RunList(this);
     this.tabs = makeTabs(this);
@@ -91,19 +101,21 @@ export class Page {
       this.update();
     });
     for (const event of /** @type {const} */ (["open", "close"])) this.socket.on(event, () => this.update());
-    const kept = keptRecord();
-    if (kept) {
-      this.game.load(kept.record);
-      this.game.go(kept.place);
-      this.flip = kept.flip;
-      this.report.goOn(kept.job);
+    const returned = this.keeper.returned();
+    if (returned) {
+      this.game = this.keeper.goOn(returned.game);
+      this.flip = returned.flip;
+      this.report.goOn(returned.job);
+      if (returned.setup !== null) this.setup.open(returned.setup);
     }
-    keepOnLeaving(this);
+    this.keeper.listen();
     this.tab.enter();
     this.positionChanged();
     this.render();
     this.socket.connect();
-    await this.files.openFirst(kept !== null);
+    await this.files.openFirst(returned);
+    if (!returned) await this.keeper.offer();
+    this.update();
   }
 
   // ------------------------------------------------------------------------------------ context
@@ -195,6 +207,7 @@ export class Page {
   openTab(id) {
     const tab = this.tabNamed(id);
     if (!tab || tab === this.tab) return;
+    this.scrolled.set(this.tab, scrollY);
     this.tab.leave();
     this.tab = tab;
     this.view.clear();
@@ -205,9 +218,55 @@ export class Page {
 
   /** Put a record on the board, and show the board. @param {GameRecord} record @param {boolean} [staysOnTab]  Do not show it. */
   openRecord(record, staysOnTab = false) {
-    this.setup.close();
-    this.game.load(record);
+    this.show(new Game(this.changed, record));
     if (!this.tab.hasBoard && !staysOnTab) this.openTab("analyse");
+  }
+
+  /** Put another record on the board. That before it is not lost: undoing brings it back. @param {Game} game */
+  show(game) {
+    const before = this.game;
+    if (game === before) return;
+    this.setup.close();
+    this.game = game;
+    if (!before.isEmpty) this.undoable(before.isEdited ? this.t("undo.opened") : "", () => this.show(before));
+    this.positionChanged();
+  }
+
+  // ------------------------------------------------------------------------------------ undoing
+
+  /** A step took something away. @param {string} text  Which tells the reader; empty if it need not be told. @param {() => void} run  Brings it back. */
+  undoable(text, run) {
+    this.undoing = {text, run};
+    this.update();
+  }
+
+  /** Change the record on the board, which one can undo. @param {string} text @param {() => void} change */
+  changeRecord(text, change) {
+    const {game} = this;
+    const before = game.snapshot();
+    change();
+    this.undoable(text, () => {
+      this.changeRecord("", () => game.restore(before));
+    });
+  }
+
+  /** Undo the last step that took something away; doing it again is the next step. */
+  undo() {
+    const step = this.undoing;
+    if (!step) return;
+    this.undoing = null;
+    step.run();
+    const next = /** @type {{text: string, run: () => void} | null} */ (this.undoing);
+    if (next) next.text = "";
+    this.play.followAgain();
+    this.update();
+  }
+
+  /** Delete a move of the record with all that follows. @param {number} id */
+  deleteFrom(id) {
+    const {game, play} = this;
+    if (play.owns(game, id)) return this.notify(this.t("play.notDeleted"));
+    this.changeRecord(this.t("undo.deleted", {move: this.nameOf(game.node(id))}), () => game.remove(id));
   }
 
   /** Begin a record from the even game's first position. */
@@ -245,6 +304,14 @@ export class Page {
 
   // ------------------------------------------------------------------------------------ the board
 
+  /** A record has changed. @param {Game} game @param {Change} what */
+  changed = (game, what) => {
+    if (what !== "place") this.keeper.changed(game);
+    if (game !== this.game) return;
+    if (what === "notes") this.update();
+    else this.positionChanged();
+  };
+
   positionChanged() {
     this.fault = "";
     if (this.game.current.parent === this.placeBefore && this.game.current.parent !== null) this.sounds.piece();
@@ -256,14 +323,15 @@ export class Page {
     this.update();
   }
 
-  /** @param {number} id @param {Facts} facts */
-  factsArrived(id, facts) {
-    const node = this.game.node(id);
-    if (node && id !== 0) {
+  /** @param {Game} game @param {number} id @param {Facts} facts */
+  factsArrived(game, id, facts) {
+    const node = game.node(id);
+    if (node && id !== 0 && !(node.japanese && node.english)) {
       node.japanese ||= facts.japanese ?? "";
       node.english ||= facts.english ?? "";
+      this.keeper.changed(game);
     }
-    if (id === this.game.place) this.say([this.nameOf(node), this.situation()].filter(Boolean).join(" "));
+    if (game === this.game && id === game.place) this.say([this.nameOf(node), this.situation()].filter(Boolean).join(" "));
     this.update();
   }
 
@@ -280,9 +348,9 @@ export class Page {
   /** What a side is called: 下手 and 上手 in a handicap game. @param {"b" | "w"} side @param {string} [start] */
   side = (side, start = this.game.start) => this.t(isHandicap(start) ? `side.handicap.${side}` : `side.${side}`);
 
-  /** How a game ended. @param {string | null} end @param {string | null} [winner] @param {string} [ownWord]  Of the record. */
-  endText(end, winner, ownWord) {
-    const group = isHandicap(this.game.start) && winner !== "draw" ? "winner.handicap" : "winner";
+  /** How a game ended. @param {string | null} end @param {string | null} [winner] @param {string} [ownWord]  Of the record. @param {boolean} [isWithHandicap] */
+  endText(end, winner, ownWord, isWithHandicap = isHandicap(this.game.start)) {
+    const group = isWithHandicap && winner !== "draw" ? "winner.handicap" : "winner";
     const words = [ownWord || (end ? this.word("end", end) : ""), winner ? this.t(`${group}.${winner}`) : ""];
     return words.filter(Boolean).join(this.language === "ja" ? "、" : ", ");
   }
@@ -382,6 +450,8 @@ export class Page {
     if (this.scrolledTo !== this.game.current) scrollToCurrent();
     this.scrolledTo = this.game.current;
     if (this.tabInSight !== this.tab) document.getElementById(`tab-${this.tab.id}`)?.scrollIntoView({block: "nearest", inline: "nearest"});
+    // A list keeps its place: who has opened one of its games comes back to it.
+    if (this.tabInSight !== this.tab && !this.tab.hasBoard) scrollTo(0, this.scrolled.get(this.tab) ?? 0);
     this.tabInSight = this.tab;
   }
 
@@ -479,6 +549,20 @@ export class Page {
         <button type="button" class="icon" aria-label=${t("page.close")} @click=${() => this.notify("")}>×</button></p>`
           : nothing
       }
+      ${
+        this.undoing?.text
+          ? html`<p class="banner" role="status" data-banner="undo"><span>${this.undoing.text}</span>
+        <span class="row"><button type="button" data-action="undo-banner" @click=${() => this.undo()}>${t("undo.undo")}</button>
+        <button type="button" class="icon" aria-label=${t("page.close")} @click=${() => this.closeUndo()}>×</button></span></p>`
+          : nothing
+      }
+      ${this.keeper.banner()}
     </div>`;
+  }
+
+  /** Tell no more of the last step; it can still be undone. */
+  closeUndo() {
+    if (this.undoing) this.undoing.text = "";
+    this.update();
   }
 }

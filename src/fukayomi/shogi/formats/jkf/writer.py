@@ -5,10 +5,9 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from fukayomi.shogi.formats.csa.board import CsaBoard
+from fukayomi.shogi.formats.csa.writer import CsaBoard
 from fukayomi.shogi.formats.fouls import foul_of
-from fukayomi.shogi.formats.jkf.names import KINDS, PRESETS, RELATIVES
-from fukayomi.shogi.formats.jkf.reader import end_of_special
+from fukayomi.shogi.formats.jkf.reader import KINDS, PRESETS, RELATIVES, end_of_special
 from fukayomi.shogi.formats.kif.board import handicap_name
 from fukayomi.shogi.formats.kif.end_writer import ending_of, noted_word
 from fukayomi.shogi.formats.kif.endings import ending_notes

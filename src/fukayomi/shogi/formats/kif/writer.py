@@ -8,8 +8,7 @@ from fukayomi.shogi.formats.fouls import foul_of, japanese_foul
 from fukayomi.shogi.formats.kif.end_writer import ending_of, noted_word
 from fukayomi.shogi.formats.kif.endings import ending_notes
 from fukayomi.shogi.formats.kif.header import head_lines, one_line
-from fukayomi.shogi.formats.kif.moves import write_move
-from fukayomi.shogi.formats.notation import last_target
+from fukayomi.shogi.formats.notation import last_target, write_move
 from fukayomi.shogi.formats.remarks import read_remarks
 from fukayomi.shogi.position import Position
 from fukayomi.shogi.record import Record, RecordedMove, Termination, winner_is

@@ -1,5 +1,5 @@
 // The live analysis: asks the engine about the position on the board and keeps what it said, by position.
-import {isMove} from "../position.js";
+import {hasKings, isMove} from "../position.js";
 import {remember, setting} from "../settings.js";
 
 /** @import {Analyse, EndMessage, ReportMessage} from "documents" */
@@ -95,9 +95,9 @@ export class LiveAnalysis {
 
   // ------------------------------------------------------------------------------------ asking
 
-  /** Whether the engine is asked: the tab shows it, it is on, and no position is being set up. */
+  /** Whether the engine is asked: the tab shows it, it is on, no position is being set up, and both kings are there. */
   get isWanted() {
-    return this.isActive && this.isOn && !this.page.setup?.isOpen;
+    return this.isActive && this.isOn && !this.page.setup?.isOpen && hasKings(this.page.game.position);
   }
 
   /** The tab with the lines is shown or hidden. @param {boolean} isActive */

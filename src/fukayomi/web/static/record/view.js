@@ -67,25 +67,28 @@ const clock = seconds => `${Math.floor(seconds / 60)}:${String(Math.floor(second
 /** @param {Page} page */
 export function recordView(page) {
   const {t, game} = page;
+  const sides = /** @type {const} */ (["b", "w"]);
   const header = Object.entries(game.facts.header).filter(([, value]) => value);
   return html`
     ${page.files.lists()}
-    ${
-      header.length
-        ? html`<details class="facts"><summary>${t("record.facts")}</summary>
-      <dl>${header.map(([name, value]) => html`<dt>${page.word("header", name)}</dt><dd>${value}</dd>`)}</dl></details>`
-        : nothing
-    }
+    <details class="facts"><summary>${t("record.facts")}</summary>
+      ${sides.map(
+        (side, index) => html`<label class="row">${side === "b" ? "☗" : "☖"} <span class="unseen">${page.side(side)}</span>
+        <input class="player-name" data-side=${side} autocomplete="off" maxlength="200" placeholder=${page.side(side)} .value=${game.facts.names[index]}
+          @input=${event => game.rename(index ? 1 : 0, event.target.value)}></label>`,
+      )}
+      <dl>${header.map(([name, value]) => html`<dt>${page.word("header", name)}</dt><dd>${value}</dd>`)}</dl></details>
     <div class="moves" tabindex="0" role="group" aria-label=${t("record.moves")} @wheel=${event => wheel(event, page)}>
       <ol>${moveRow(page, game.node(0), 0)}${line(page, 0, 1)}</ol>
       ${ending(page)}
     </div>
     ${branches(page)}
     <label for="comment">${t("record.comment")}</label>
-    <textarea id="comment" rows="3" .value=${game.current.comment ?? ""} @change=${event => game.comment(event.target.value)}></textarea>
+    <textarea id="comment" rows="3" .value=${game.current.comment ?? ""} @input=${event => game.comment(event.target.value)}></textarea>
     <div class="row">
-      <button type="button" data-action="promote" ?disabled=${isMain(game)} @click=${() => game.promote(game.place)}>${t("record.promote")}</button>
-      <button type="button" data-action="delete" ?disabled=${game.current.parent === null} @click=${() => game.remove(game.place)}>${t("record.delete")}</button>
+      <button type="button" data-action="promote" ?disabled=${isMain(game)} @click=${() => page.changeRecord("", () => game.promote(game.place))}>${t("record.promote")}</button>
+      <button type="button" data-action="delete" ?disabled=${game.current.parent === null} @click=${() => page.deleteFrom(game.place)}>${t("record.delete")}</button>
+      <button type="button" data-action="undo" title="Ctrl+Z" ?disabled=${!page.undoing} @click=${() => page.undo()}>${t("undo.undo")}</button>
     </div>`;
 }
 
@@ -102,7 +105,9 @@ function branches(page) {
 function ending(page) {
   const {t, game} = page;
   const {end, winner, end_word: word, end_comment: comment, end_time_ms: time, illegal} = game.ending;
-  return html`${illegal ? html`<p class="end muted">${t("record.illegalMove", {move: page.nameOf({japanese: illegal.japanese, english: illegal.move})})}${timeOf(illegal.time_ms)}</p>` : nothing}
+  const isElsewhere = game.last !== null && !game.endsOnMain;
+  return html`${isElsewhere ? html`<p class="muted">${t("record.asPlayed", {count: game.plyOf(game.last ?? 0)})}</p>` : nothing}
+    ${illegal ? html`<p class="end muted">${t("record.illegalMove", {move: page.nameOf({japanese: illegal.japanese, english: illegal.move})})}${timeOf(illegal.time_ms)}</p>` : nothing}
     ${end || winner ? html`<p class="end muted">${page.endText(end, winner, word)}${timeOf(time)}</p>` : nothing}
     ${comment ? html`<p class="end-comment muted">${comment}</p>` : nothing}`;
 }
@@ -119,11 +124,14 @@ function isMain(game) {
 function line(page, from, ply) {
   const {game} = page;
   const rows = [];
-  for (let children = game.childrenOf(from); children.length; children = game.childrenOf(children[0]), ply++) {
-    rows.push(moveRow(page, game.node(children[0]), ply));
-    for (const other of children.slice(1)) {
+  for (let at = /** @type {number | undefined} */ (from); at !== undefined; ply++) {
+    const next = game.nextOf(at);
+    if (next !== undefined) rows.push(moveRow(page, game.node(next), ply));
+    for (const other of game.childrenOf(at)) {
+      if (other === next) continue;
       rows.push(html`<li class="variation"><ol>${moveRow(page, game.node(other), ply)}${line(page, other, ply + 1)}</ol></li>`);
     }
+    at = next;
   }
   return rows;
 }

@@ -19,6 +19,7 @@ export class Quiz {
   /** @param {Page} page */
   constructor(page) {
     this.page = page;
+    this.game = page.game;
     this.questions = page.report.mistakes;
     this.at = 0;
     this.right = 0;

@@ -2,6 +2,7 @@
 
 import {boardSvg, handSvg} from "../board/drawing.js";
 import {LIMITS} from "../live/analysis.js";
+import {MateSearch} from "../live/mate.js";
 import {IN_HAND, isMove, played} from "../position.js";
 import {icon} from "../record/view.js";
 import {gameGraph} from "../report/graph.js";
@@ -22,6 +23,7 @@ export class AnalyseTab extends Tab {
     super(page, "analyse");
     /** The line that is played through. @type {{key: string, rank: number, step: number} | null} */
     this.trial = null;
+    this.mate = new MateSearch(page);
   }
 
   enter() {
@@ -45,6 +47,7 @@ export class AnalyseTab extends Tab {
     const {page, trial} = this;
     const {t, live} = page;
     const {report} = live;
+    if (this.mate.isWanted) return this.mate.render();
     const line = trial?.key === live.key && report?.lines[trial.rank];
     return html`
       ${this.controls()}

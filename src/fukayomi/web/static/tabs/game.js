@@ -70,6 +70,7 @@ export class GameTab extends Tab {
   }
 
   positionChanged() {
+    if (this.quiz && this.quiz.game !== this.page.game) this.quiz = null; // another record is on the board
     this.trial = null;
     this.page.report?.positionChanged();
   }
@@ -315,6 +316,7 @@ export class GameTab extends Tab {
     const save = () => saveAs("analysis.json", new Blob([`${JSON.stringify(current)}\n`], {type: "application/json"}));
     return html`<div class="row">
       <label class="button"><input type="file" class="unseen" id="open-document" accept=".json,.html" @change=${event => page.files.openChosen(event.target)}>${t("game.document")}</label>
+      ${current ? html`<button type="button" data-action="save-annotated" @click=${() => page.files.save("kif", current)}>${t("game.saveAnnotated")}</button>` : nothing}
       ${current ? html`<button type="button" data-action="save-document" @click=${save}>${t("game.saveDocument")}</button>` : nothing}
     </div>`;
   }

@@ -2,7 +2,6 @@
 
 import {api} from "../api.js";
 import {verdictArrows} from "../board/drawing.js";
-import {PlayedGame} from "../play/game.js";
 import {remember, setting} from "../settings.js";
 import {html, nothing} from "../vendor/lit-html.js";
 import {Tab} from "./tab.js";
@@ -63,7 +62,7 @@ export class PlayTab extends Tab {
   /** @param {Page} page */
   constructor(page) {
     super(page, "play");
-    this.game = new PlayedGame(page);
+    this.game = page.play;
     /** What docs/strength.md has, when the server has told it. @type {Measured[] | null} */
     this.measured = null;
     /** Whether the reader has pressed once: resigning takes two clicks. */
@@ -79,9 +78,9 @@ export class PlayTab extends Tab {
     this.page.update();
   }
 
-  /** Moves on the board are the reader's while a game is played. @param {string} usi */
+  /** Moves on the board are the reader's while a game is played, and on the board. @param {string} usi */
   onMove(usi) {
-    if (!this.game.running) return false;
+    if (!this.game.running || !this.game.isShown) return false;
     this.game.move(usi);
     return true;
   }
@@ -89,7 +88,7 @@ export class PlayTab extends Tab {
   /** @returns {Partial<Drawing>} */
   overlay() {
     const {hint, isAtEnd, running} = this.game;
-    if (!running) return {};
+    if (!running || !this.game.isShown) return {};
     const movable = running.phase !== "reader" || !isAtEnd ? "none" : running.color === "black" ? "b" : "w";
     return {movable, arrows: hint && isAtEnd ? verdictArrows(hint.usi) : []};
   }
@@ -130,7 +129,8 @@ export class PlayTab extends Tab {
       </div>`
       }
       ${hint ? html`<p class="card play-hint" data-hint=${hint.usi}>${t("play.hintIs", {move: this.hintName(hint), rate: (100 * hint.win_rate).toFixed(0)})}</p>` : nothing}
-      ${running && !game.isAtEnd ? html`<button type="button" data-action="to-game" @click=${() => game.goToEnd()}>${t("play.toGame")}</button>` : nothing}
+      ${running && !game.isShown ? html`<p class="muted">${t("play.otherRecord")}</p>` : nothing}
+      ${(running && !game.isAtEnd) || !game.isShown ? html`<button type="button" data-action="to-game" @click=${() => game.goToEnd()}>${t("play.toGame")}</button>` : nothing}
       <p class="muted small">${t("play.opponent", {name: state.names[state.color === "black" ? 1 : 0]})}</p>
     </section>`;
   }
@@ -205,6 +205,12 @@ export class PlayTab extends Tab {
       event.preventDefault();
       game.begin(this.question());
     }}>
+      ${
+        game.interrupted
+          ? html`<div class="card row"><span>${t("play.interrupted")}</span>
+        <button type="button" class="primary" data-action="play-on" ?disabled=${game.isBusy} @click=${() => game.playOn()}>${t("play.on")}</button></div>`
+          : nothing
+      }
       <h2>${t("play.title")}</h2>
       <label class="play-choice play-level"><span>${t("play.level")}</span> <select name="play.level" @change=${event => this.chooseLevel(event.target.value)}>
         ${[...Object.keys(LEVELS), ...(levelOf(is) === OWN_LEVEL ? [OWN_LEVEL] : [])].map(

@@ -101,6 +101,9 @@ export function copyOf({squares, hands, turn, ply}) {
   return {squares: new Map(squares), hands: {b: {...hands.b}, w: {...hands.w}}, turn, ply};
 }
 
+/** Whether both sides have a king, which mate problems lack. @param {Position} position */
+export const hasKings = ({squares}) => [...squares.values()].filter(piece => piece.toUpperCase() === "K").length === 2;
+
 /** Whether a USI move stands on the board; `win`, `resign` and the like do not. @param {string | null | undefined} usi */
 export const isMove = usi => typeof usi === "string" && /^([1-9][a-i]|[A-Z]\*)[1-9][a-i]\+?$/.test(usi);
 

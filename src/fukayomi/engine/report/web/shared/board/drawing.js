@@ -19,7 +19,7 @@ const FACES = {
   P: "pawn", L: "lance", N: "knight", S: "silver", G: "gold", B: "bishop", R: "rook", K: "king",
   "+P": "pro-pawn", "+L": "pro-lance", "+N": "pro-knight", "+S": "pro-silver", "+B": "horse", "+R": "dragon",
 };
-// Numerals as strokes in a box of 10 by 10, as in shogi/glyphs.py, so that a board needs no font.
+// Numerals as strokes in a box of 10 by 10, as in shogi/svg.py, so that a board needs no font.
 // biome-ignore format: a table
 const DIGITS = [
   "M3.5,2.6L5.6,1V9.5", "M2.5,3.2C2.5,.2 7.5,.2 7.5,3.1C7.5,5 4,6.6 2.5,9.4H7.6",
