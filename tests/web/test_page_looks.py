@@ -133,7 +133,7 @@ def test_nothing_that_comes_and_goes_moves_the_board(
     click(page, "7g")
     page.locator(".board .target").wait_for()
     click(page, "7e")  # what is wrong with it stands below the board
-    expect(page.locator(".situation")).to_have_text("The piece cannot go there")
+    expect(page.locator(".situation")).to_have_text("The pawn cannot reach 7e")
     stays()
     paste(page, "no record at all")  # a message lies over the page
     expect(page.locator(".banner")).to_be_visible()

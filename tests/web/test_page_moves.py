@@ -19,11 +19,11 @@ expect.set_options(timeout=1000 * PATIENCE_S)
 OpenPage = Callable[..., Page]
 PROMOTING = "startpos moves 7g7f 3c3d"
 FAULTS = {
-    "4k4/9/P8/9/9/9/9/9/4K4 b P 1": ("b:P", "9e", "二歩です", "Nifu: you have a pawn on this file"),
-    "7nk/9/7G1/9/9/9/9/9/4K4 b P 1": ("b:P", "1b", "打ち歩詰めです", "Uchifuzume: a dropped pawn may not mate"),
-    "4k4/9/9/9/4r4/9/9/8P/4K4 b - 1": ("1h", "1g", "王手がかかっています", "Your king is in check"),
-    "4k4/9/9/9/4r4/9/9/4G4/4K4 b - 1": ("5h", "4h", "玉を取られてしまいます", "Your king could be taken"),
-    "4k4/9/9/9/9/9/9/9/4K4 b N 1": ("b:N", "3b", "行き所のない駒になります", "There it could never move again"),
+    "4k4/9/P8/9/9/9/9/9/4K4 b P 1": ("b:P", "9e", "二歩です", "There is a pawn of the same side on the file (nifu)"),
+    "7nk/9/7G1/9/9/9/9/9/4K4 b P 1": ("b:P", "1b", "打ち歩詰めです", "A dropped pawn must not mate (uchifuzume)"),
+    "4k4/9/9/9/4r4/9/9/8P/4K4 b - 1": ("1h", "1g", "玉を取られてしまいます", "The king would be in check"),
+    "4k4/9/9/9/4r4/9/9/4G4/4K4 b - 1": ("5h", "4h", "玉を取られてしまいます", "The king would be in check"),
+    "4k4/9/9/9/9/9/9/9/4K4 b N 1": ("b:N", "3b", "桂の行き所がありません", "The knight could never move from 3b"),
 }
 """What is tried in a position, and what is wrong with it."""
 COUNT_SOUNDS = """() => {

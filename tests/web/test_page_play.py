@@ -103,8 +103,8 @@ def test_a_mate_and_a_declaration(open_page: OpenPage) -> None:
     click(page, "5b")
     expect(page.locator(".play-turn")).to_have_text("You win: mate")
     with page.expect_download() as saved:
-        page.locator(".record summary", has_text="Save").click()
-        page.locator(".record [data-format=kif]").click()
+        page.locator(".files summary", has_text="Save").click()
+        page.locator(".files [data-format=kif]").click()
     text = saved.value.path().read_text(encoding="utf-8")
     assert "５二金打" in text
     assert "詰み" in text
