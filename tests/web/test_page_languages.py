@@ -13,6 +13,7 @@ from playwright.sync_api import Page, expect
 from web_board import PHONE, remembering
 
 from fukayomi.engine.report.graph import COLORS
+from fukayomi.shogi import START_SFEN, IllegalMoveError, Position, ShogiError
 from fukayomi.shogi.svg import DIGITS, KANJI
 from fukayomi.web import WebServer
 
