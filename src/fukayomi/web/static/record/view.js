@@ -34,7 +34,7 @@ export function moveBar(page) {
   return html`<div class="bar" role="group" aria-label=${t("bar.title")}>
     ${["first", "back", "forward", "last", "flip"].map(
       action => html`<button type="button" data-action=${action} aria-label=${t(`keys.${action}`)}
-      title=${t(`keys.${action}`)} ?disabled=${disabled[action]} @click=${() => act(action, page)}>${icon(action)}</button>`,
+      title=${t(`keys.${action}`)} ?disabled=${disabled[action] || (page.setup.isOpen && action !== "flip")} @click=${() => act(action, page)}>${icon(action)}</button>`,
     )}
     <form class="typed" @submit=${event => typed(event, page)}>
       <label class="unseen" for="typed-move">${t("bar.typed")}</label>
