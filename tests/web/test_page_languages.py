@@ -248,7 +248,8 @@ REASONS = {
 }
 
 
-def test_reasons_of_the_server_are_told_in_japanese(page: Page) -> None:
+def test_reasons_of_the_server_are_told_in_japanese(open_page: OpenPage, server: WebServer) -> None:
+    page = open_page(storage_state=remembering(server.origin, engine=False))
     found = page.evaluate(
         """async texts => {
           const {reasonIn} = await import("/static/lang/reasons.js");
@@ -259,7 +260,8 @@ def test_reasons_of_the_server_are_told_in_japanese(page: Page) -> None:
     assert found == [[japanese, english] for english, japanese in REASONS.items()]
 
 
-def test_every_reason_of_the_rules_has_a_japanese_form(page: Page) -> None:
+def test_every_reason_of_the_rules_has_a_japanese_form(open_page: OpenPage, server: WebServer) -> None:
+    page = open_page(storage_state=remembering(server.origin, engine=False))
     positions = [START_SFEN, "7nk/9/7G1/9/9/9/9/9/4K4 b P 1", "4k4/2P6/N8/9/4r4/9/9/9/4K4 b PN 1"]
     squares = [f"{file}{rank}" for file in range(1, 10) for rank in "abcdefghi"]
     reasons: set[str] = set()

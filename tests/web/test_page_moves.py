@@ -144,7 +144,8 @@ def test_moves_are_typed_in_western_notation(open_page: OpenPage, server: WebSer
             expect(page.locator(".moves .current .name")).to_have_text(name)
 
 
-def test_typed_moves_of_all_notations_mean_the_same(page: Page) -> None:
+def test_typed_moves_of_all_notations_mean_the_same(open_page: OpenPage, server: WebServer) -> None:
+    page = open_page(**quiet(server))
     position = Position.from_usi("startpos moves 7g7f 3c3d 8h2b+ 3a2b")
     found = page.evaluate(
         """async ([sfen, legal]) => {
@@ -265,7 +266,8 @@ def test_sounds_are_off_until_they_are_wanted(open_page: OpenPage, server: WebSe
     assert page.evaluate("localStorage.getItem('fukayomi.sounds')") == "true"
 
 
-def test_last_seconds_are_counted_once_each(page: Page) -> None:
+def test_last_seconds_are_counted_once_each(open_page: OpenPage, server: WebServer) -> None:
+    page = open_page(**quiet(server))
     page.evaluate(COUNT_SOUNDS)
     counted = page.evaluate("""async () => {
       const {Sounds} = await import("/static/sounds.js");

@@ -369,12 +369,12 @@ export class Page {
     /** @type {TriedQuestion} */
     const question = {sfen: game.start, moves: game.moves(), tried};
     try {
-      /** @type {{fault: string | null}} */
-      const {fault} = await api.post("api/illegal", question);
+      /** @type {{reason: string | null}} */
+      const {reason} = await api.post("api/illegal", question);
       if (this.game.keyOf() !== key) return;
-      if (fault === null)
-        this.move(tried); // the legal moves were not known yet
-      else this.setFault(fault);
+      // Without a reason the legal moves were not known yet.
+      if (reason === null) this.move(tried);
+      else this.setFault(reasonIn(reason, this.language));
     } catch (error) {
       this.notify(this.because(error));
     }
