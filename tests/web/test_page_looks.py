@@ -153,6 +153,21 @@ def test_nothing_that_comes_and_goes_moves_the_board(
     problems[:] = [problem for problem in problems if "400" not in problem]  # the browser notes the refusal
 
 
+@pytest.mark.parametrize("window", WINDOWS)
+def test_messages_leave_the_buttons_of_the_record_free(
+    open_page: OpenPage, server: WebServer, problems: list[str], window: str
+) -> None:
+    page = open_page(storage_state=remembering(server.origin, engine=False), **WINDOWS[window])
+    move(page, "7g", "7f")
+    expect(page.locator(".moves .move")).to_have_count(2)
+    paste(page, "no record at all")
+    expect(page.locator(".banner")).to_be_visible()
+    page.evaluate("scrollTo(0, document.documentElement.scrollHeight)")
+    page.locator('[data-action="delete"]').click()
+    expect(page.locator(".moves .move")).to_have_count(1)
+    problems[:] = [problem for problem in problems if "400" not in problem]  # the browser notes the refusal
+
+
 @pytest.mark.parametrize("window", ["phone", "tablet", "laptop", "desk"])
 @pytest.mark.parametrize("locale", ["ja-JP", "en-US"])
 def test_new_open_paste_and_save_are_one_row(open_page: OpenPage, server: WebServer, window: str, locale: str) -> None:
