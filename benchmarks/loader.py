@@ -11,6 +11,9 @@ turns, and the best round of each counts. First, planes, policies, values and re
 Without a file, the games are random moves with as many candidates as a search of about 800 visits has.
 """
 
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false, reportAttributeAccessIssue=false
+# (cshogi has no types.)
+
 import argparse
 import json
 import math

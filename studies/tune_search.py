@@ -24,8 +24,7 @@ from pydantic import Field, ValidationError, model_validator
 from work_folder import start_pool
 
 from fukayomi.arena import MatchListener, MatchResult, MatchState, play_match, win_rate
-from fukayomi.arena.game.move_player import MovePlayer
-from fukayomi.arena.game.player import Failure
+from fukayomi.arena.game.player import Failure, MovePlayer
 from fukayomi.arena.game.rules import Rules
 from fukayomi.arena.game.time_control import GameClock, TimeControl
 from fukayomi.arena.results.game import Game

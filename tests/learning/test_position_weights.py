@@ -25,7 +25,6 @@ from fukayomi.learning import Dataset, TrainingSettings, evaluate, train
 from fukayomi.learning.checkpoint import load_checkpoint
 from fukayomi.learning.data.batch import training_batches
 from fukayomi.learning.data.tensors import TensorBatch
-from fukayomi.learning.head_losses import head_losses
 from fukayomi.learning.layers import (
     LayerError,
     LayerInfo,
@@ -35,7 +34,7 @@ from fukayomi.learning.layers import (
     sidecar_of,
     weights_of,
 )
-from fukayomi.learning.loss import LossWeights, SoftPolicy, Targets, TeacherTargets, compute_losses
+from fukayomi.learning.loss import LossWeights, SoftPolicy, Targets, TeacherTargets, compute_losses, head_losses
 from fukayomi.learning.settings import TrainingError
 from fukayomi.learning.training.configuration import RunConfiguration
 from fukayomi.nn import NetworkConfig

@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING
 from fukayomi._lazy import lazy
 
 if TYPE_CHECKING:
-    from fukayomi.arena.game.move_player import MovePlayer
+    from fukayomi.arena.game.player import MovePlayer
     from fukayomi.arena.match.play import play_match
     from fukayomi.arena.match.state import MatchListener, MatchResult, MatchState
     from fukayomi.arena.positions.balanced_set import BalancedSet, balanced_positions
@@ -80,7 +80,7 @@ __all__ = [
 __getattr__, __dir__ = lazy(
     __name__,
     {
-        ".game.move_player": ("MovePlayer",),
+        ".game.player": ("MovePlayer",),
         ".match.play": ("play_match",),
         ".match.state": ("MatchListener", "MatchResult", "MatchState"),
         ".positions.balanced_set": ("BalancedSet", "balanced_positions"),

@@ -59,8 +59,7 @@ from fukayomi.data.formats.hcpe3 import Games
 from fukayomi.data.formats.kinds import SHUFFLE_MEMORY, SPLIT_RUN, DataFormat, Unit
 from fukayomi.data.formats.psv import PSV
 from fukayomi.data.formats.table import refusal
-from fukayomi.data.jobs.buckets import BucketFiles, flat_bytes
-from fukayomi.data.jobs.job import Files, Job, Summary, opened
+from fukayomi.data.jobs.job import BucketFiles, Files, Job, Summary, flat_bytes, opened
 from fukayomi.data.records.reading import Skipped
 from fukayomi.files.disk import Room
 from fukayomi.listener import SILENT, Listener, counter

@@ -1,7 +1,7 @@
 """The choice of backend, precision, threads, batches in flight and batch size: by measuring, once.
 
 The best values differ so much between computers and networks that no rule would find them. What was measured is
-remembered (`remembered.py`), so that a network is measured when it is first loaded, and not again.
+remembered, so that a network is measured when it is first loaded, and not again.
 
 - Each backend computes its precisions for a moment. A lower precision is taken only where it is clearly faster than the
   higher ones and agrees with fp32; of two backends that are about as fast, the first in the list.

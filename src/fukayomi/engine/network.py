@@ -378,6 +378,6 @@ def _load(model: "NetworkModel", plan: Plan, devices: int) -> "Evaluator":
 def _joined(evaluators: "Sequence[Evaluator]", weights: Sequence[float] | None) -> "tuple[Evaluator, ...]":
     if weights is None:
         return tuple(evaluators)
-    from fukayomi.engine.evaluators.ensemble import EnsembleEvaluator
+    from fukayomi.engine.evaluators.protocol import EnsembleEvaluator
 
     return (EnsembleEvaluator(evaluators, weights),)

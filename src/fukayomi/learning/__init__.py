@@ -52,13 +52,14 @@ if TYPE_CHECKING:
     from fukayomi.learning.labelling.settings import LabelError, LabelSettings
     from fukayomi.learning.layers import LayerError, LayerInfo
     from fukayomi.learning.listeners import JsonLinesListener, TensorBoardListener, TrainingListener
+    from fukayomi.learning.loss import compute_losses
     from fukayomi.learning.metrics import Metrics
     from fukayomi.learning.models import export_network, load_model, load_network
     from fukayomi.learning.reanalysis.reanalysis import Reanalysis, reanalyze
     from fukayomi.learning.reanalysis.settings import ReanalysisError, ReanalysisSettings, Root, Selection
     from fukayomi.learning.settings import ModelFileError, TrainingError, TrainingSettings
-    from fukayomi.learning.training.reporter import TrainingResult
     from fukayomi.learning.training.run_folder import DivergenceError
+    from fukayomi.learning.training.trainer import TrainingResult
     from fukayomi.learning.training.training import train
 
 __all__ = [
@@ -128,7 +129,7 @@ __getattr__, __dir__ = lazy(
         ".reanalysis.settings": ("ReanalysisError", "ReanalysisSettings", "Root", "Selection"),
         ".settings": ("ModelFileError", "TrainingError", "TrainingSettings"),
         ".training.run_folder": ("DivergenceError",),
-        ".training.reporter": ("TrainingResult",),
+        ".training.trainer": ("TrainingResult",),
         ".training.training": ("train",),
     },
 )

@@ -9,10 +9,10 @@ from torch import nn
 
 from fukayomi.errors import InvalidValueError
 from fukayomi.learning.data.batch import Batch, prefetch
-from fukayomi.learning.data.dataset import DatasetLike, as_dataset
+from fukayomi.learning.data.dataset import DatasetLike, as_dataset, has_targets
 from fukayomi.learning.data.tensors import TensorBatch
 from fukayomi.learning.devices import DeviceError, choose_device
-from fukayomi.learning.head_losses import has_targets, head_losses
+from fukayomi.learning.loss import head_losses
 from fukayomi.learning.metrics import Floats, Metrics, MetricsSum, position_metrics
 from fukayomi.learning.scoring import EVALUATION_BATCH, refuse_numbers, require_ranges
 from fukayomi.learning.settings import VAL_LAMBDA

@@ -144,7 +144,7 @@ GateMode = Literal["off", "advisory", "binding"]
 Undecided = Literal["score", "accept", "reject"]
 Precision = Literal["fp32", "int16", "int8"]
 PRESETS = Path(__file__).parent / "presets"
-OPENINGS = Path(__file__).parent / "matches" / "openings.sfen"
+OPENINGS = Path(__file__).parent / "openings.sfen"
 """Openings for measuring strength; made by `tools/generate/measuring_openings.py`."""
 DEVICES_OF = {"int16": ("native",), "int8": ("cpu", "openvino")}
 """Devices that compute in a precision; fp32 is for all."""

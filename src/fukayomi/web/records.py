@@ -18,8 +18,7 @@ from starlette.routing import BaseRoute, Route
 
 from fukayomi.shogi import BLACK, START_SFEN, Move, Position, ShogiError
 from fukayomi.shogi.formats import Format, scan_records
-from fukayomi.shogi.formats.fouls import foul_of
-from fukayomi.shogi.formats.notation import english_move, japanese_move, last_target
+from fukayomi.shogi.formats.notation import english_move, foul_of, japanese_move, last_target
 from fukayomi.shogi.formats.text import MOST_VARIATION_PLIES
 from fukayomi.shogi.formats.writer import encode_record
 from fukayomi.shogi.record import Record, RecordedMove, RecordError, Result, Termination, Variation
@@ -490,8 +489,8 @@ def _annotated(record: Record, document: Mapping[str, Any]) -> Record:
     Raises:
         Refused: The analysis is damaged, or of another game.
     """
-    from fukayomi.engine.report.annotation import annotated
     from fukayomi.engine.report.document import AnalysisFileError, analysis_from_document
+    from fukayomi.engine.report.files import annotated
 
     try:
         analysis = analysis_from_document(document)

@@ -12,10 +12,10 @@ from learning_samples import Interrupter, random_records, tensors
 from fukayomi import _native
 from fukayomi._native import EVAL_SCALE
 from fukayomi.data.convert.writers import DataWriter
-from fukayomi.data.formats.content import Rows, as_games, as_rows
 from fukayomi.data.formats.format import DataFileError
 from fukayomi.data.formats.hcpe import HCPE
 from fukayomi.data.formats.hcpe3 import Game, Games, join_games
+from fukayomi.data.formats.table import Rows, as_games, as_rows
 from fukayomi.learning import Batch, Dataset, TrainingSettings, evaluate, train
 from fukayomi.learning.checkpoint import load_checkpoint
 from fukayomi.learning.data.batch import training_batches

@@ -19,7 +19,7 @@ from verb_runs import make_games
 from fukayomi.arena.game import usi_player
 from fukayomi.arena.game.usi_player import UsiPlayer
 from fukayomi.data import write_data
-from fukayomi.data.formats.content import as_rows
+from fukayomi.data.formats.table import as_rows
 from fukayomi.engine import EvaluatorError, Network
 from fukayomi.learning import LabelError, LabelSettings, label_positions
 from fukayomi.learning.labelling.labellers import IN_FLIGHT

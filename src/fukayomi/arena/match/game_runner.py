@@ -11,8 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TextIO
 
-from fukayomi.arena.game.move_player import InProcessPlayer, MovePlayer
-from fukayomi.arena.game.player import Player, PlayerFailedError
+from fukayomi.arena.game.player import InProcessPlayer, MovePlayer, Player, PlayerFailedError
 from fukayomi.arena.game.referee import PlayedGame, play_game
 from fukayomi.arena.game.rules import ConfigurationError, Declaration, GameTerms
 from fukayomi.arena.game.usi_player import UsiPlayer

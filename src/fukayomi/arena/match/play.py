@@ -9,8 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from fukayomi.arena.game.move_player import MovePlayer
 from fukayomi.arena.game.openings import Opening, read_opening
+from fukayomi.arena.game.player import MovePlayer
 from fukayomi.arena.game.rules import OpeningOrder, Rules, Tournament, split_command
 from fukayomi.arena.game.time_control import TimeControl
 from fukayomi.arena.match.match import StartWorkers, run_match

@@ -16,6 +16,7 @@ from fukayomi.arena.match.settings import MatchSettings, ScheduledGame, schedule
 from fukayomi.arena.match.store import LOCK, MatchStore, read_settings, select_failures, select_warnings
 from fukayomi.arena.results.diversity import Diversity
 from fukayomi.arena.results.game import Game
+from fukayomi.arena.results.head_to_head import Standings
 from fukayomi.arena.results.match_db import (
     StoreError,
     open_match,
@@ -24,7 +25,6 @@ from fukayomi.arena.results.match_db import (
     select_results,
     select_times,
 )
-from fukayomi.arena.results.standings import Standings
 from fukayomi.arena.statistics.move_times import MoveTimes, collect_times
 from fukayomi.arena.statistics.sprt import SprtDecision, SprtStatus
 from fukayomi.files.lock import is_locked

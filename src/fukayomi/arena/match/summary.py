@@ -6,9 +6,9 @@ from typing import Any
 from fukayomi.arena.match.state import MatchResult, MatchState
 from fukayomi.arena.results.diversity import Diversity, Variety
 from fukayomi.arena.results.game import MatchScore, by_name
+from fukayomi.arena.results.head_to_head import Meeting, PlayerStanding
 from fukayomi.arena.results.match_db import DATABASE
 from fukayomi.arena.results.match_files import GAMES, LOGS, PGN
-from fukayomi.arena.results.standings import Meeting, PlayerStanding
 from fukayomi.arena.statistics.intervals import Strength
 from fukayomi.arena.statistics.move_times import MoveTimes, Times
 from fukayomi.shogi import BLACK, WHITE

@@ -43,8 +43,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fukayomi.arena.ratings.design import RIDGE, Design, logistic, make_design
-from fukayomi.arena.ratings.groups import Groups, find_groups, peel, split_by
-from fukayomi.arena.ratings.tally import Floats, Integers, Pairings
+from fukayomi.arena.ratings.tally import Floats, Groups, Integers, Pairings, find_groups, peel, split_by
 from fukayomi.errors import InvalidValueError
 
 MOST_DRAWS = 0.999

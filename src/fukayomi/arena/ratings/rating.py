@@ -13,11 +13,10 @@ from scipy import special  # pyright: ignore[reportMissingTypeStubs]
 
 from fukayomi.arena.ratings.bayes import bayes_ratings
 from fukayomi.arena.ratings.estimate import Constraints, Estimate, estimate
-from fukayomi.arena.ratings.groups import Groups, split_by
 from fukayomi.arena.ratings.options import RatingOptions
 from fukayomi.arena.ratings.score_interval import ScoreTest
 from fukayomi.arena.ratings.simulation import Replays, affordable, half_widths, simulate, simulate_steps
-from fukayomi.arena.ratings.tally import Floats, Integers, Pairings, Tally
+from fukayomi.arena.ratings.tally import Floats, Groups, Integers, Pairings, Tally, split_by
 from fukayomi.errors import InvalidValueError
 from fukayomi.listener import SILENT, Listener
 from fukayomi.tabular import Tabular, counted

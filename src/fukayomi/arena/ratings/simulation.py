@@ -29,8 +29,7 @@ from fukayomi.arena.ratings.estimate import (
     solve_results,
     win_chances,
 )
-from fukayomi.arena.ratings.groups import Groups, components
-from fukayomi.arena.ratings.tally import Floats, Integers, Pairings
+from fukayomi.arena.ratings.tally import Floats, Groups, Integers, Pairings, components
 from fukayomi.listener import SILENT, Listener
 
 _PATIENCE = 20  # replays tried per replay wanted

@@ -11,7 +11,7 @@ from rich.text import Text
 from fukayomi.arena.game.player import Failure
 from fukayomi.arena.match.state import MatchListener, MatchState
 from fukayomi.arena.results.game import Game, causes_text
-from fukayomi.arena.results.standings import PlayerStanding
+from fukayomi.arena.results.head_to_head import PlayerStanding
 from fukayomi.arena.statistics.intervals import Strength
 from fukayomi.arena.statistics.move_times import MoveTimes, Times
 from fukayomi.cli.common.progress import number_table

@@ -217,10 +217,12 @@ def _texts(module: str) -> dict[str, dict[str, str]]:
     """The strings beneath the fields of a module's classes, by class and field."""
     found: dict[str, dict[str, str]] = {}
     for group in ast.parse(inspect.getsource(sys.modules[module])).body:
-        for field, text in pairwise(group.body if isinstance(group, ast.ClassDef) else []):
-            match field, text:
-                case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(words))):
-                    found.setdefault(group.name, {})[name] = " ".join(words.split())
-                case _:
-                    pass
+        if isinstance(group, ast.ClassDef):
+            texts = found[group.name] = {}
+            for field, text in pairwise(group.body):
+                match field, text:
+                    case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(words))):
+                        texts[name] = " ".join(words.split())
+                    case _:
+                        pass
     return found

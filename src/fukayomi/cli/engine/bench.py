@@ -194,7 +194,7 @@ def bench(context: typer.Context, options: BenchOptions) -> None:
     """
     if is_subcommand(context):
         return
-    from fukayomi.engine.measuring.signature import search_signature
+    from fukayomi.engine.measuring.speed import search_signature
 
     if options.signature:
         signature = search_signature()

@@ -19,7 +19,7 @@ from fukayomi.nn.config import NetworkConfig
 
 if TYPE_CHECKING:
     from fukayomi.learning.training.configuration import RunConfiguration
-    from fukayomi.learning.training.reporter import TrainingResult
+    from fukayomi.learning.training.trainer import TrainingResult
 
 
 @options_of(NetworkConfig, "blocks", "channels", "activation", "value_hidden", "heads", "dropout", panel="Network")

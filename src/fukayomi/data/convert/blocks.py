@@ -19,14 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fukayomi.data.formats import games, psv
-from fukayomi.data.formats.content import as_rows, split_dropped
 from fukayomi.data.formats.format import Advance, DataFileError, Format, Place, RowFormat, ignore, position_keys
 from fukayomi.data.formats.hcpe import without_flags
 from fukayomi.data.formats.hcpe3 import Games
 from fukayomi.data.formats.kinds import DataFormat
-from fukayomi.data.formats.table import FORMATS, UnknownDataError, detect_data, refusal
-from fukayomi.data.records.columns import RecordColumns, start_key
-from fukayomi.data.records.copies import SeenGames
+from fukayomi.data.formats.table import FORMATS, UnknownDataError, as_rows, detect_data, refusal, split_dropped
+from fukayomi.data.records.copies import RecordColumns, SeenGames, start_key
 from fukayomi.data.records.reading import Skipped
 from fukayomi.data.records.sources import find_files
 from fukayomi.shogi.formats import write_csa

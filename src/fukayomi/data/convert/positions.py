@@ -22,13 +22,12 @@ from fukayomi._native import MATE_CP
 from fukayomi.data.conditions import Filters
 from fukayomi.data.convert.blocks import game_hash, held_out
 from fukayomi.data.convert.writers import DataWriter
-from fukayomi.data.formats.content import as_rows
 from fukayomi.data.formats.format import position_keys
 from fukayomi.data.formats.games import PlayedGame, make_games, read_played, useful_ending
 from fukayomi.data.formats.hcpe import RESULT_BITS, Rows, without_flags
 from fukayomi.data.formats.kinds import Target
-from fukayomi.data.records.columns import NO_SCORE
-from fukayomi.data.records.copies import SeenGames
+from fukayomi.data.formats.table import as_rows
+from fukayomi.data.records.copies import NO_SCORE, SeenGames
 from fukayomi.data.records.reading import Drop, Dropped, iter_records
 from fukayomi.data.records.sources import find_files, iter_sources
 from fukayomi.errors import InvalidValueError

@@ -15,13 +15,12 @@ from numpy.typing import NDArray
 
 from fukayomi.data.formats.averages import Averages
 from fukayomi.data.formats.cache import CachedPositions
-from fukayomi.data.formats.content import Content, as_games, as_positions, as_rows, count_moveless
 from fukayomi.data.formats.format import DataFileError
 from fukayomi.data.formats.games import TARGETS, Targets, record_from_game
 from fukayomi.data.formats.hcpe import Rows, read_hcpe
 from fukayomi.data.formats.hcpe3 import Games
 from fukayomi.data.formats.kinds import DataFormat, Encoding, Target
-from fukayomi.data.formats.table import FORMATS
+from fukayomi.data.formats.table import FORMATS, Content, as_games, as_positions, as_rows, count_moveless
 from fukayomi.files.atomic import AtomicFile
 from fukayomi.files.folder import AtomicFolder
 from fukayomi.shogi.formats.reader import Format

@@ -19,8 +19,7 @@ from fukayomi.data.formats.evaluations import EvalTally, rescale_evals
 from fukayomi.data.formats.hcpe import HCPE, RESULT_BITS, check_hcpe, read_hcpe
 from fukayomi.data.formats.hcpe3 import read_hcpe3
 from fukayomi.data.formats.table import UnknownDataError, detect_data, refusal
-from fukayomi.data.jobs.buckets import BucketFiles, flat_bytes
-from fukayomi.data.jobs.job import Job
+from fukayomi.data.jobs.job import BucketFiles, Job, flat_bytes
 from fukayomi.errors import InvalidValueError
 
 SEARCHED = np.dtype([*HCPE.descr, ("candidates", "<u2")])

@@ -28,8 +28,7 @@ from fukayomi.data.formats.hcpe import HCPE, RESULT_BITS, ResultFlag
 from fukayomi.data.formats.hcpe3 import Games
 from fukayomi.data.formats.kinds import UNIQUE_MEMORY
 from fukayomi.data.formats.psv import PSV
-from fukayomi.data.jobs.buckets import flat_bytes
-from fukayomi.data.jobs.job import Files, opened
+from fukayomi.data.jobs.job import Files, flat_bytes, opened
 from fukayomi.data.records.reading import Dropped, Skipped
 from fukayomi.files.disk import Room, raise_if_full
 from fukayomi.listener import SILENT, Listener, counter

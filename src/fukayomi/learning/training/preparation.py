@@ -19,10 +19,9 @@ from torch import Tensor, nn
 from fukayomi._native import POLICY_LABELS
 from fukayomi.learning.checkpoint import Checkpoint, CheckpointError, load_checkpoint
 from fukayomi.learning.data.batch import training_batches
-from fukayomi.learning.data.dataset import Dataset
+from fukayomi.learning.data.dataset import Dataset, require_targets
 from fukayomi.learning.data.tensors import TensorBatch
 from fukayomi.learning.devices import choose_precision, fastest_threads, measure_threads
-from fukayomi.learning.head_losses import require_targets
 from fukayomi.learning.listeners import TrainingListener
 from fukayomi.learning.loss import TeacherTargets
 from fukayomi.learning.models import OnnxNetwork, load_model, load_network

@@ -33,8 +33,8 @@ from fukayomi.learning.settings import (
 from fukayomi.learning.training.configuration import resolved
 from fukayomi.learning.training.parallel import join, local_device
 from fukayomi.learning.training.preparation import prepare
-from fukayomi.learning.training.reporter import Reporter, TrainingResult
 from fukayomi.learning.training.run_folder import LossGuard, RunFolder
+from fukayomi.learning.training.trainer import Reporter, TrainingResult
 from fukayomi.listener import Listener, of_kind
 from fukayomi.nn.parameters import AnyNetwork
 from fukayomi.nn.sparse_config import AnyConfig, SparseConfig

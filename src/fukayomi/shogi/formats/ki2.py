@@ -3,13 +3,18 @@
 import re
 from collections.abc import Iterable
 
-from fukayomi.shogi.formats.fouls import japanese_foul
-from fukayomi.shogi.formats.kif.end_writer import ending_of, noted_word
 from fukayomi.shogi.formats.kif.endings import end_of_closing, ending_notes
 from fukayomi.shogi.formats.kif.header import head_lines, one_line
 from fukayomi.shogi.formats.kif.tokens import BLACK_MARKS, WHITE_MARKS
-from fukayomi.shogi.formats.kif.writer import bookmark_lines, comment_lines, end_comment_lines, text_comment_lines
-from fukayomi.shogi.formats.notation import JAPANESE, MoveError, last_target, move_name, read_move
+from fukayomi.shogi.formats.kif.writer import (
+    bookmark_lines,
+    comment_lines,
+    end_comment_lines,
+    ending_of,
+    noted_word,
+    text_comment_lines,
+)
+from fukayomi.shogi.formats.notation import JAPANESE, MoveError, japanese_foul, last_target, move_name, read_move
 from fukayomi.shogi.position import BLACK, IllegalMoveError, InvalidMoveError, Move, Position
 from fukayomi.shogi.record import Record, RecordedMove, Termination, winner_is
 

@@ -11,10 +11,9 @@ from fukayomi.errors import InvalidValueError
 from fukayomi.shogi import BLACK, START_SFEN, WHITE, Color, Move, Position, ShogiError
 from fukayomi.shogi.formats.clock import TimeLimit
 from fukayomi.shogi.formats.csa.reader import ENDINGS, SUMMARY_WORDS, UNDECIDED, apply_summary, read_ending
-from fukayomi.shogi.formats.fouls import foul_of, is_japanese
-from fukayomi.shogi.formats.kif.end_writer import noted_word
 from fukayomi.shogi.formats.kif.endings import End, ending_notes
-from fukayomi.shogi.formats.notation import last_target
+from fukayomi.shogi.formats.kif.writer import noted_word
+from fukayomi.shogi.formats.notation import foul_of, is_japanese, last_target
 from fukayomi.shogi.record import Record, RecordedMove, Result, Termination, result_of, winner_is
 
 _PLAIN = {"FU": "P", "KY": "L", "KE": "N", "GI": "S", "KA": "B", "HI": "R", "KI": "G", "OU": "K"}

@@ -7,7 +7,6 @@ the end. An illegal move is the end of a game if a word for a foul follows it.
 import re
 import unicodedata
 
-from fukayomi.shogi.formats.fouls import usi_of
 from fukayomi.shogi.formats.kif.endings import (
     CLOSING,
     End,
@@ -19,7 +18,7 @@ from fukayomi.shogi.formats.kif.endings import (
 from fukayomi.shogi.formats.kif.header import Head, begins_moves, comment_of, is_position_line, read_head, set_header
 from fukayomi.shogi.formats.kif.tokens import Token, find_move, has_second_move, is_like_move, read_tokens
 from fukayomi.shogi.formats.kif.variations import BRANCH, Branch, Lines, Play, Stop, read_variations
-from fukayomi.shogi.formats.notation import MOVE, MoveError, read_move
+from fukayomi.shogi.formats.notation import MOVE, MoveError, read_move, usi_of
 from fukayomi.shogi.formats.text import MOST_PLIES, check_plies
 from fukayomi.shogi.position import Move, Position, ShogiError
 from fukayomi.shogi.record import (
