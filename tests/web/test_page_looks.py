@@ -174,7 +174,7 @@ def test_new_open_paste_and_save_are_one_row(open_page: OpenPage, server: WebSer
     page = open_page(storage_state=remembering(server.origin, engine=False), locale=locale, **WINDOWS[window])
     names = ["新規", "開く", "貼り付け", "保存"] if locale == "ja-JP" else ["New", "Open", "Paste", "Save"]
     parts = page.locator(".files > *")
-    boxes = []
+    boxes: list[FloatRect] = []
     for name in names:
         part = parts.filter(has_text=re.compile(f"^\\s*{name}")).first
         expect(part).to_be_visible()
