@@ -592,7 +592,7 @@ void bind_position_views(nb::class_<Position>& cls) {
         .def(
             "push_japanese",
             [](const nb::object& self, const nb::str& text) {
-                return nb::module_::import_("fukayomi.shogi.formats.ki2").attr("push_ki2")(self, text);
+                return nb::module_::import_("fukayomi.shogi.formats.kif.writer").attr("push_ki2")(self, text);
             },
             "text"_a, nb::sig("def push_japanese(self, text: str) -> Move"),
             "Play a move in Japanese notation and return it.\n\n"

@@ -58,7 +58,7 @@ _COMMANDS = {
     "export": "learning.export:export",
     "rate": "arena.rate:rate",
     "sprt": "arena.sprt:sprt",
-    "first-move": "arena.first_move:first_move",
+    "first-move": "arena.rate:first_move",
     "strategy": "arena.strategy:strategy",
 }
 

@@ -5,7 +5,7 @@ Options of `fukayomi selfplay`. None means: not given, so that the file of --con
 
 import sys
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -245,13 +245,8 @@ def _generate(
             book_plies=openings.book_plies,
             opponents=opponents,
             parallel=run.parallel or 0,
-            devices=device.devices,
-            device=device.device,
-            precision=device.precision,
-            threads=device.threads,
-            batch_size=device.batch_size,
-            cache_mb=device.cache_mb,
             reproducible=run.reproducible,
+            **asdict(device),
             listener=fan_out(watcher, *listeners),
         )
 

@@ -1,8 +1,11 @@
 """Writing KIF, with scores and expected lines as ShogiHome writes them.
 
 The end of a game in the words of KIF and KI2, such that every reader finds the same winner.
+
+Writing KI2, moves in Japanese notation as books and magazines print them (``▲５八金右``); `kif.reader` reads it.
 """
 
+import re
 import unicodedata
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -21,10 +24,19 @@ from fukayomi.shogi.formats.kif.endings import (
     may_be_word,
 )
 from fukayomi.shogi.formats.kif.header import head_lines, one_line
-from fukayomi.shogi.formats.kif.tokens import read_tokens
-from fukayomi.shogi.formats.notation import foul_of, japanese_foul, last_target, write_move
+from fukayomi.shogi.formats.kif.tokens import BLACK_MARKS, WHITE_MARKS, read_tokens
+from fukayomi.shogi.formats.notation import (
+    JAPANESE,
+    MoveError,
+    foul_of,
+    japanese_foul,
+    last_target,
+    move_name,
+    read_move,
+    write_move,
+)
 from fukayomi.shogi.formats.remarks import read_remarks
-from fukayomi.shogi.position import BLACK, Color, Position
+from fukayomi.shogi.position import BLACK, Color, IllegalMoveError, InvalidMoveError, Move, Position
 from fukayomi.shogi.record import Record, RecordedMove, Result, Termination, winner_is
 
 # A foul without a word of its own is one against the rules of the game.
@@ -344,3 +356,85 @@ def _variation_lines(record: Record, position: Position, clocks: _Clocks, branch
         lines += ["", f"変化：{ply}手", *text_comment_lines(variation.comment), *bookmark_lines(variation.bookmark)]
         lines += _move_lines(position, clocks, variation.moves, ply, branches.of(index))
     return lines
+
+
+_MOVE = re.compile(JAPANESE)
+_MOVES_A_LINE = 6
+_KI2_WIDTH = 12  # columns
+
+
+def write_ki2(record: Record) -> str:
+    """Write a record as KI2, with its variations; KI2 has no times.
+
+    Raises:
+        RecordError: A variation has no place in the record.
+    """
+    position = Position.from_sfen(record.initial_sfen, allow_missing_king=True)
+    lines = [*head_lines(record), *text_comment_lines(record.comment), *bookmark_lines(record.bookmark)]
+    lines += _ki2_move_lines(position, record.moves)
+    lines += _ki2_end_lines(record, position)
+    depth = len(record)
+    for _, variation in record.variation_order():
+        for _ in range(depth - variation.ply + 1):
+            position.pop()
+        depth = variation.ply - 1 + len(variation.moves)
+        lines += ["", f"変化：{variation.ply}手", *text_comment_lines(variation.comment)]
+        lines += bookmark_lines(variation.bookmark)
+        lines += _ki2_move_lines(position, variation.moves)
+    return "\n".join(lines) + "\n"
+
+
+def _ki2_end_lines(record: Record, position: Position) -> list[str]:
+    """The illegal move that ended the game, the line まで…手で, and the comment on the end."""
+    lines: list[str] = []
+    if record.illegal_move and record.termination is Termination.ILLEGAL_MOVE:
+        last = last_target(position)
+        is_told = record.result is winner_is(position.turn.opponent)
+        name = japanese_foul(record.illegal_move, position, last) if is_told else ""
+        mark = "▲" if position.turn == BLACK else "△"
+        lines.append(f"{mark}{name}" if name else f"*反則手：{one_line(record.illegal_move[:120])}")
+    if (ending := ending_of(record, position.turn)) is not None:
+        lines.append(f"まで{len(record)}手で{ending.closing}")
+        said = end_of_closing(ending.closing, position.turn, (record.black_name, record.white_name))
+        lines += text_comment_lines("\n".join(ending_notes(record, said, noted_word(record, position.turn))))
+    return lines + end_comment_lines(record)
+
+
+def _ki2_move_lines(position: Position, moves: Iterable[RecordedMove]) -> list[str]:
+    """The lines of moves, which are played on the position."""
+    lines: list[str] = []
+    row: list[str] = []
+    for played in moves:
+        last = last_target(position)
+        name = ("▲" if position.turn == BLACK else "△") + move_name(position, played.move, last)
+        position.push(played.move)
+        row.append(name + " " * max(1, _KI2_WIDTH - 2 * len(name)))
+        comments = [*comment_lines(played), *bookmark_lines(played.bookmark)]
+        if comments or len(row) == _MOVES_A_LINE:
+            lines += ["".join(row).rstrip(), *comments]
+            row = []
+    return [*lines, "".join(row).rstrip()] if row else lines
+
+
+def push_ki2(position: Position, text: str) -> Move:
+    """Play a move in Japanese notation; the mark of the side may be left out. `Position.push_japanese` calls this.
+
+    Raises:
+        InvalidMoveError: The text is not a move, or fits several.
+        IllegalMoveError: No legal move fits.
+    """
+    marks = BLACK_MARKS if position.turn == BLACK else WHITE_MARKS
+    word = text.strip()
+    found = _MOVE.fullmatch(word[1:] if word[:1] in tuple(marks) else word)
+    last = last_target(position)
+    if found is None or not (found["file"] or last is not None):
+        raise InvalidMoveError(f"invalid move {text!r}")
+    try:
+        move = read_move(found, position, last)
+    except MoveError as error:
+        if error.is_illegal:
+            raise IllegalMoveError(f"illegal move {text!r} in {position.sfen()!r}") from error
+        reason = str(error).replace("may mean", "it may be")
+        raise InvalidMoveError(f"ambiguous move {text!r}: {reason}") from error
+    position.push(move)
+    return move
