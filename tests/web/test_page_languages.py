@@ -13,6 +13,7 @@ from playwright.sync_api import Page, expect
 from web_board import PHONE, remembering
 
 from fukayomi.engine.report.graph import COLORS
+from fukayomi.shogi import START_SFEN, IllegalMoveError, Position, ShogiError
 from fukayomi.shogi.svg import DIGITS, KANJI
 from fukayomi.web import WebServer
 
@@ -228,3 +229,57 @@ def serious(page: Page) -> list[str]:
         if violation["impact"] in ("serious", "critical")
         for node in violation["nodes"]
     ]
+
+
+REASONS = {
+    "invalid SFEN '4K4/9 b - 1': a side has two kings": "玉が二枚あります",
+    "invalid SFEN 'x': White has two pawns on file 8 (nifu)": "後手の二歩です（8筋）",
+    "invalid SFEN 'x': Black's pawn on 9a can never move": "９一の歩に行き所がありません",
+    "3 pieces of the type rook in a hand, but a set has only 2": "飛車は2枚までです",
+    "record: neither CSA, KIF, KI2, JKF nor USI lines: it begins 'text'": "棋譜の形ではありません（「text」）",
+    "record, line 2: ply 1: illegal move '７五歩(77)' (the pawn cannot reach 7e) in 'x'": (
+        "2行目：1手目：「７五歩(77)」は指せません（歩は７五へ動けません）"
+    ),
+    "record, line 4: ply 1: illegal move '+7775FU' (illegal move '7g7e' in 'x': the pawn cannot reach 7e)": (
+        "4行目：1手目：「+7775FU」は指せません（歩は７五へ動けません）"
+    ),
+    "there are 8 games; end one of them": "対局は8局までです。どれかを終えてください",
+    "something new": "something new",
+}
+
+
+def test_reasons_of_the_server_are_told_in_japanese(open_page: OpenPage, server: WebServer) -> None:
+    page = open_page(storage_state=remembering(server.origin, engine=False))
+    found = page.evaluate(
+        """async texts => {
+          const {reasonIn} = await import("/static/lang/reasons.js");
+          return texts.map(text => [reasonIn(text, "ja"), reasonIn(text, "en")]);
+        }""",
+        list(REASONS),
+    )
+    assert found == [[japanese, english] for english, japanese in REASONS.items()]
+
+
+def test_every_reason_of_the_rules_has_a_japanese_form(open_page: OpenPage, server: WebServer) -> None:
+    page = open_page(storage_state=remembering(server.origin, engine=False))
+    positions = [START_SFEN, "7nk/9/7G1/9/9/9/9/9/4K4 b P 1", "4k4/2P6/N8/9/4r4/9/9/9/4K4 b PN 1"]
+    squares = [f"{file}{rank}" for file in range(1, 10) for rank in "abcdefghi"]
+    reasons: set[str] = set()
+    for sfen in positions:
+        for origin in (*squares, "P*", "N*"):
+            for goal in squares:
+                try:
+                    Position.from_sfen(sfen).push_usi(origin + goal)
+                except IllegalMoveError as error:
+                    reasons.add(str(error).split("': ", 1)[-1])
+                except ShogiError:
+                    pass
+    found = page.evaluate(
+        """async texts => {
+          const {reasonIn} = await import("/static/lang/reasons.js");
+          return texts.filter(text => /[a-z]/.test(reasonIn(text, "ja")));
+        }""",
+        sorted(reasons),
+    )
+    assert len(reasons) > 60
+    assert found == []

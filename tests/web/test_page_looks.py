@@ -113,7 +113,6 @@ def test_small_board_of_a_phone_takes_taps(open_report: OpenPage) -> None:
     page = open_report(**WINDOWS["phone"])
     page.locator(".mistakes li").last.scroll_into_view_if_needed()
     expect(page.locator("html")).to_have_class(re.compile("small-board"))
-    page.locator('.bar [data-action="first"]').tap()
     tap(page, "7g")
     page.locator(".board .target").wait_for()
     tap(page, "7f")
@@ -134,13 +133,13 @@ def test_nothing_that_comes_and_goes_moves_the_board(
     click(page, "7g")
     page.locator(".board .target").wait_for()
     click(page, "7e")  # what is wrong with it stands below the board
-    expect(page.locator(".situation")).to_have_text("The piece cannot go there")
+    expect(page.locator(".situation")).to_have_text("The pawn cannot reach 7e")
     stays()
     paste(page, "no record at all")  # a message lies over the page
     expect(page.locator(".banner")).to_be_visible()
     stays()
-    paste(page, "startpos moves 7g7f 3c3d 8h2b+ 3a2b B*4e 2b3a 4e3d")
-    expect(page.locator(".moves .move")).to_have_count(8)
+    paste(page, "startpos moves 7g7f 3c3d 8h2b+ 3a2b B*4e 2b3a 4e3d 3a2b")
+    expect(page.locator(".moves .move")).to_have_count(9)
     page.keyboard.press("End")  # pieces in hand
     stays()
     move(page, "3d", "4c")  # a promotion to choose
@@ -154,13 +153,28 @@ def test_nothing_that_comes_and_goes_moves_the_board(
     problems[:] = [problem for problem in problems if "400" not in problem]  # the browser notes the refusal
 
 
+@pytest.mark.parametrize("window", WINDOWS)
+def test_messages_leave_the_buttons_of_the_record_free(
+    open_page: OpenPage, server: WebServer, problems: list[str], window: str
+) -> None:
+    page = open_page(storage_state=remembering(server.origin, engine=False), **WINDOWS[window])
+    move(page, "7g", "7f")
+    expect(page.locator(".moves .move")).to_have_count(2)
+    paste(page, "no record at all")
+    expect(page.locator(".banner")).to_be_visible()
+    page.evaluate("scrollTo(0, document.documentElement.scrollHeight)")
+    page.locator('[data-action="delete"]').click()
+    expect(page.locator(".moves .move")).to_have_count(1)
+    problems[:] = [problem for problem in problems if "400" not in problem]  # the browser notes the refusal
+
+
 @pytest.mark.parametrize("window", ["phone", "tablet", "laptop", "desk"])
 @pytest.mark.parametrize("locale", ["ja-JP", "en-US"])
 def test_new_open_paste_and_save_are_one_row(open_page: OpenPage, server: WebServer, window: str, locale: str) -> None:
     page = open_page(storage_state=remembering(server.origin, engine=False), locale=locale, **WINDOWS[window])
     names = ["新規", "開く", "貼り付け", "保存"] if locale == "ja-JP" else ["New", "Open", "Paste", "Save"]
     parts = page.locator(".files > *")
-    boxes = []
+    boxes: list[FloatRect] = []
     for name in names:
         part = parts.filter(has_text=re.compile(f"^\\s*{name}")).first
         expect(part).to_be_visible()
@@ -251,6 +265,7 @@ def test_graph_stands_beside_the_board_also_of_a_records_own_scores(open_page: O
     page = open_page(storage_state=remembering(server.origin, engine=False), **WINDOWS["laptop"])
     expect(page.locator(".graph")).to_have_count(0)
     paste(page, SCORED)
+    expect(page.locator(".moves .move")).to_have_count(5)
     expect(page.locator(".graph .curve")).to_be_visible()
     page.keyboard.press("End")
     expect(page.locator(".graph path.cursor")).to_have_attribute("data-ply", "4")

@@ -19,11 +19,11 @@ expect.set_options(timeout=1000 * PATIENCE_S)
 OpenPage = Callable[..., Page]
 PROMOTING = "startpos moves 7g7f 3c3d"
 FAULTS = {
-    "4k4/9/P8/9/9/9/9/9/4K4 b P 1": ("b:P", "9e", "二歩です", "Nifu: you have a pawn on this file"),
-    "7nk/9/7G1/9/9/9/9/9/4K4 b P 1": ("b:P", "1b", "打ち歩詰めです", "Uchifuzume: a dropped pawn may not mate"),
-    "4k4/9/9/9/4r4/9/9/8P/4K4 b - 1": ("1h", "1g", "王手がかかっています", "Your king is in check"),
-    "4k4/9/9/9/4r4/9/9/4G4/4K4 b - 1": ("5h", "4h", "玉を取られてしまいます", "Your king could be taken"),
-    "4k4/9/9/9/9/9/9/9/4K4 b N 1": ("b:N", "3b", "行き所のない駒になります", "There it could never move again"),
+    "4k4/9/P8/9/9/9/9/9/4K4 b P 1": ("b:P", "9e", "二歩です", "There is a pawn of the same side on the file (nifu)"),
+    "7nk/9/7G1/9/9/9/9/9/4K4 b P 1": ("b:P", "1b", "打ち歩詰めです", "A dropped pawn must not mate (uchifuzume)"),
+    "4k4/9/9/9/4r4/9/9/8P/4K4 b - 1": ("1h", "1g", "玉を取られてしまいます", "The king would be in check"),
+    "4k4/9/9/9/4r4/9/9/4G4/4K4 b - 1": ("5h", "4h", "玉を取られてしまいます", "The king would be in check"),
+    "4k4/9/9/9/9/9/9/9/4K4 b N 1": ("b:N", "3b", "桂の行き所がありません", "The knight could never move from 3b"),
 }
 """What is tried in a position, and what is wrong with it."""
 COUNT_SOUNDS = """() => {
@@ -56,6 +56,7 @@ def paste(page: Page, text: str) -> None:
 def test_promotion_is_taken_back_by_mouse_and_keys(open_page: OpenPage, server: WebServer, way: str) -> None:
     page = open_page(**quiet(server))
     paste(page, PROMOTING)
+    expect(page.locator(".moves .move")).to_have_count(3)
     page.keyboard.press("End")
     move(page, "8h", "2b")
     expect(page.locator(".choice")).to_be_visible()
@@ -78,6 +79,7 @@ def test_promotion_is_taken_back_by_mouse_and_keys(open_page: OpenPage, server: 
 def test_promotion_is_taken_back_by_touch(open_page: OpenPage, server: WebServer) -> None:
     page = open_page(**quiet(server), **PHONE, locale="ja-JP")
     paste(page, PROMOTING)
+    expect(page.locator(".moves .move")).to_have_count(3)
     page.locator('.bar [data-action="last"]').tap()
     for way in ("やめる", ""):
         tap(page, "8h")
@@ -118,6 +120,7 @@ def test_illegal_moves_say_why(open_page: OpenPage, server: WebServer, language:
 def test_arrow_keys_step_after_a_click_on_a_tab(open_page: OpenPage, server: WebServer) -> None:
     page = open_page(**quiet(server))
     paste(page, PROMOTING)
+    expect(page.locator(".moves .move")).to_have_count(3)
     page.locator("#tab-game").click()
     page.keyboard.press("ArrowRight")
     expect(page.locator(".moves .current .name")).to_have_text("P-7f")
@@ -141,7 +144,8 @@ def test_moves_are_typed_in_western_notation(open_page: OpenPage, server: WebSer
             expect(page.locator(".moves .current .name")).to_have_text(name)
 
 
-def test_typed_moves_of_all_notations_mean_the_same(page: Page) -> None:
+def test_typed_moves_of_all_notations_mean_the_same(open_page: OpenPage, server: WebServer) -> None:
+    page = open_page(**quiet(server))
     position = Position.from_usi("startpos moves 7g7f 3c3d 8h2b+ 3a2b")
     found = page.evaluate(
         """async ([sfen, legal]) => {
@@ -262,7 +266,8 @@ def test_sounds_are_off_until_they_are_wanted(open_page: OpenPage, server: WebSe
     assert page.evaluate("localStorage.getItem('fukayomi.sounds')") == "true"
 
 
-def test_last_seconds_are_counted_once_each(page: Page) -> None:
+def test_last_seconds_are_counted_once_each(open_page: OpenPage, server: WebServer) -> None:
+    page = open_page(**quiet(server))
     page.evaluate(COUNT_SOUNDS)
     counted = page.evaluate("""async () => {
       const {Sounds} = await import("/static/sounds.js");

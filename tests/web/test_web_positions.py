@@ -87,3 +87,16 @@ def test_western_notation_names_origin_promotion_and_drops() -> None:
         "6f5e": "G6f-5e", "9c9b+": "P-9b+", "9c9b": "P-9b=", "S*5e": "S*5e", "5i5h": "K-5h", "7c6a+": "N-6a+",
     }  # fmt: skip
     assert english_moves(START_SFEN, ["7g7f", "3c3d", "8h2b+", "3a2b"]) == ["P-7f", "P-3d", "Bx2b+", "Sx2b"]
+
+
+def test_illegal_moves_are_explained(server: WebServer) -> None:
+    def reason(tried: str, **question: object) -> object:
+        return ask(server, "POST", "/api/illegal", {"tried": tried, **question}).json["reason"]
+
+    assert reason("7g7f") is None
+    assert reason("7g7e") == "the pawn cannot reach 7e"
+    assert reason("3c3d") == "the piece on 3c is the opponent's"
+    assert reason("P*5e", sfen="4k4/9/4P4/9/9/9/9/9/4K4 b P 1") == (
+        "there is a pawn of the same side on the file (nifu)"
+    )
+    assert ask(server, "POST", "/api/illegal", {"tried": "x"}).status == 400

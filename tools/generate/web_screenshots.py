@@ -30,7 +30,10 @@ PLY, WORTH_PLY = 42, 84
 """Where the board stands: before a mistake, and in the middle of the fight."""
 PATIENCE_MS = 600_000
 WIDE = {"viewport": {"width": 1280, "height": 800}}
+TABLET = {"viewport": {"width": 820, "height": 1180}}
+LARGE = {"viewport": {"width": 1920, "height": 1080}}
 PHONE = {"viewport": {"width": 390, "height": 664}, "device_scale_factor": 2, "has_touch": True, "is_mobile": True}
+ACROSS = PHONE | {"viewport": {"width": 844, "height": 390}}
 COLORS = 128
 """Colours of a picture; it has few, and is a quarter of the size."""
 
@@ -49,11 +52,20 @@ def analyse(page: Page) -> None:
 
 
 def report(page: Page) -> None:
-    """The report of the game."""
+    """The report of the game, before a mistake."""
     page.locator('[data-action="analyse-game"]').click()
     page.locator('[data-action="quiz"]').wait_for(timeout=PATIENCE_MS)
-    page.locator(".mistakes .link").first.click()
-    page.locator(".graph circle.cursor").wait_for()
+    page.keyboard.press("n")
+    page.keyboard.press("n")
+    page.locator(".next-mistake").wait_for()
+
+
+def mistakes(page: Page) -> None:
+    """The list of the mistakes, with the small board."""
+    report(page)
+    page.locator(".mistakes li").nth(8).scroll_into_view_if_needed()
+    page.locator(".mistakes .link").nth(8).click()
+    page.locator(".mistakes li[aria-current]").wait_for()
 
 
 def play(page: Page) -> None:
@@ -70,7 +82,7 @@ def play(page: Page) -> None:
 def worth(page: Page) -> None:
     """What each piece is worth."""
     go(page, WORTH_PLY)
-    page.locator("#panel table").first.wait_for()
+    page.locator(".main-board .tint").first.wait_for()
 
 
 def phone(page: Page) -> None:
@@ -87,6 +99,10 @@ VIEWS: dict[str, tuple[str, Callable[[Page], None], dict[str, Any]]] = {
     "play": ("play", play, WIDE),
     "worth": ("worth", worth, WIDE),
     "phone": ("analyse", phone, PHONE | {"color_scheme": "dark"}),
+    "mistakes": ("game", mistakes, PHONE | {"locale": "ja-JP"}),
+    "across": ("game", report, ACROSS),
+    "tablet": ("game", report, TABLET | {"locale": "ja-JP"}),
+    "large": ("game", report, LARGE | {"color_scheme": "dark"}),
 }
 """Tab, what is done there, and the screen, by the name of the picture."""
 

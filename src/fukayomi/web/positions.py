@@ -17,14 +17,13 @@ from fukayomi.shogi import (
     WHITE,
     Color,
     DeclarationRule,
-    Move,
+    IllegalMoveError,
     Position,
     Repetition,
     ShogiError,
 )
 from fukayomi.shogi.formats.kif.board import HANDICAPS
 from fukayomi.shogi.formats.notation import english_move, japanese_move
-from fukayomi.shogi.illegal import fault_of
 from fukayomi.web.answers import LARGEST_QUESTION, Question, Refused, json_answer, read_json
 
 LONGEST_SFEN = 200
@@ -174,9 +173,12 @@ async def _illegal(request: Request) -> Response:
     question = await read_json(request, TriedQuestion)
     position = question.position()
     try:
-        return json_answer({"fault": fault_of(position, Move.from_usi(question.tried))})
+        position.push_usi(question.tried)
+    except IllegalMoveError as error:
+        return json_answer({"reason": str(error).split("': ", 1)[-1]})
     except ShogiError as error:
         raise Refused(400, str(error)) from error
+    return json_answer({"reason": None})
 
 
 def _hand(position: Position, color: Color) -> dict[str, int]:

@@ -8,6 +8,7 @@ import {keepBoardInSight} from "./board/sight.js";
 import {BoardView} from "./board/view.js";
 import {english} from "./lang/en.js";
 import {japanese} from "./lang/ja.js";
+import {reasonIn} from "./lang/reasons.js";
 import {chooseLanguage, preferredLanguage, translate} from "./language.js";
 import {LiveAnalysis} from "./live/analysis.js";
 import {PlayedGame} from "./play/game.js";
@@ -357,7 +358,7 @@ export class Page {
 
   /** Say why a move is not legal. @param {string | null} from  A square or hand; null where the piece is the other side's. @param {string} to */
   explain(from, to) {
-    if (from === null) this.setFault("turn");
+    if (from === null) this.setFault(this.t("illegal.turn", {side: this.side(this.game.position.turn)}));
     else if (!to.includes(":")) this.explainMove(from.includes(":") ? `${from[2]}*${to}` : from + to);
   }
 
@@ -368,21 +369,26 @@ export class Page {
     /** @type {TriedQuestion} */
     const question = {sfen: game.start, moves: game.moves(), tried};
     try {
-      /** @type {{fault: string | null}} */
-      const {fault} = await api.post("api/illegal", question);
+      /** @type {{reason: string | null}} */
+      const {reason} = await api.post("api/illegal", question);
       if (this.game.keyOf() !== key) return;
-      if (fault === null)
-        this.move(tried); // the legal moves were not known yet
-      else this.setFault(fault);
+      // Without a reason the legal moves were not known yet.
+      if (reason === null) this.move(tried);
+      else this.setFault(reasonIn(reason, this.language));
     } catch (error) {
-      this.notify(messageOf(error));
+      this.notify(this.because(error));
     }
   }
 
-  /** @param {string} fault */
-  setFault(fault) {
-    this.fault = this.t(`illegal.${fault}`, {side: this.side(this.game.position.turn)});
+  /** @param {string} text */
+  setFault(text) {
+    this.fault = text[0].toUpperCase() + text.slice(1);
     this.say(this.fault);
+  }
+
+  /** Why something failed, in the reader's language. @param {unknown} error */
+  because(error) {
+    return reasonIn(messageOf(error), this.language);
   }
 
   /** The reader makes a move on the board. @param {string} usi */

@@ -4,8 +4,8 @@ import {html, svg} from "../vendor/lit-html.js";
 /** @import {Page} from "../page.js" */
 
 /** @param {Page} page */
-export function evaluationBar({tab, flip, t}) {
-  const rate = tab.winRate();
+export function evaluationBar({tab, setup, flip, t}) {
+  const rate = setup.isOpen ? null : tab.winRate();
   const isKnown = rate !== null;
   const share = `${(100 * (rate ?? 0.5)).toFixed(1)}%`;
   const rest = `${(100 * (1 - (rate ?? 0.5))).toFixed(1)}%`;

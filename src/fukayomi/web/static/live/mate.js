@@ -1,6 +1,6 @@
 // Mates (詰み): the solver of the server, for positions that a network cannot search, such as mate problems with one king.
 
-import {api, messageOf} from "../api.js";
+import {api} from "../api.js";
 import {hasKings} from "../position.js";
 import {html, nothing} from "../vendor/lit-html.js";
 
@@ -34,7 +34,7 @@ export class MateSearch {
       this.found.set(key, answer);
       page.say(this.text(answer));
     } catch (error) {
-      page.notify(messageOf(error));
+      page.notify(page.because(error));
     } finally {
       this.isRunning = false;
       page.update();

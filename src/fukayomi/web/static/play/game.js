@@ -1,6 +1,6 @@
 // A game against the engine. The server has the rules, the clocks and the engine; here is what the page knows of it.
 // The game has a record of its own, also while another one is on the board.
-import {api, messageOf} from "../api.js";
+import {api} from "../api.js";
 import {emptyRecord, Game} from "../record/game.js";
 
 /** @import {GameRecord, PlayHint, PlayMessage, PlayQuestion, PlayedMove} from "documents" */
@@ -194,7 +194,7 @@ export class PlayedGame {
     try {
       await request();
     } catch (error) {
-      this.page.notify(messageOf(error));
+      this.page.notify(this.page.because(error));
     } finally {
       this.isBusy = false;
       this.page.update();
@@ -261,7 +261,7 @@ export class PlayedGame {
       const record = await api.get(`api/play/${state.id}/record`);
       if (this.state?.id === state.id && !this.running) this.record?.conclude(this.end, record);
     } catch (error) {
-      page.notify(messageOf(error));
+      page.notify(page.because(error));
     }
   }
 

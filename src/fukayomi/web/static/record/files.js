@@ -1,6 +1,6 @@
 // Records from files, drop and paste, and to files.
 
-import {api, messageOf} from "../api.js";
+import {api} from "../api.js";
 import {html, nothing} from "../vendor/lit-html.js";
 import {Game} from "./game.js";
 
@@ -149,7 +149,7 @@ export class Files {
         found.push(...answer.games.map((record, index) => ({record, analysis: index ? undefined : answer.analysis})));
         problems.push(...answer.problems, answer.left_out ? page.t("files.leftOut", {count: answer.left_out}) : "");
       } catch (error) {
-        const text = messageOf(error);
+        const text = page.because(error);
         problems.push(page.t("files.refused", {text: files.length > 1 && !text.includes(name) ? `${name}: ${text}` : text}));
       }
     }
@@ -186,7 +186,7 @@ export class Files {
       } else copyOldWay(await text); // not in a secure context
       page.notify(page.t("files.copied"));
     } catch (error) {
-      page.notify(page.t("files.notCopied", {text: messageOf(error)}));
+      page.notify(page.t("files.notCopied", {text: page.because(error)}));
     }
   }
 
@@ -197,7 +197,7 @@ export class Files {
       const {name, content} = await this.fileOf(format, analysis);
       saveAs(name, content);
     } catch (error) {
-      page.notify(page.t("files.notSaved", {text: messageOf(error)}));
+      page.notify(page.t("files.notSaved", {text: page.because(error)}));
     }
   }
 

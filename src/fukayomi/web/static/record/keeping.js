@@ -2,7 +2,6 @@
 // large), written after each change, listed, and offered again. A reload goes on where it was (sessionStorage, which can be
 // written while the page is left).
 
-import {messageOf} from "../api.js";
 import {isHandicap, sfenOf} from "../position.js";
 import {remember, setting} from "../settings.js";
 import {html, nothing} from "../vendor/lit-html.js";
@@ -94,7 +93,7 @@ export class Keeper {
       try {
         await this.put(games.map(game => game.kept));
       } catch (error) {
-        this.page.notify(this.page.t("kept.failed", {text: messageOf(error)}));
+        this.page.notify(this.page.t("kept.failed", {text: this.page.because(error)}));
       }
     }
   }

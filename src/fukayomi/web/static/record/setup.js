@@ -1,6 +1,6 @@
 // A position set up by hand: pieces placed on the board, handicaps, an SFEN. The server says whether it can be played.
 
-import {api, messageOf} from "../api.js";
+import {api} from "../api.js";
 import {pieceSvg} from "../board/drawing.js";
 import {copyOf, heldAt, isSfen, parse, pieceName, START, sfenOf, sideOf, swapSide} from "../position.js";
 import {html, nothing} from "../vendor/lit-html.js";
@@ -94,7 +94,7 @@ export class Setup {
     try {
       await api.post("api/position", {sfen, moves: []});
     } catch (error) {
-      this.error = messageOf(error);
+      this.error = page.because(error);
       page.update();
       return;
     }

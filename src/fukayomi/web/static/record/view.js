@@ -15,8 +15,7 @@ const ICONS = {
   back: "M17 5L6 12L17 19Z",
   forward: "M7 5L18 12L7 19Z",
   last: "M18 5v14M5 5L16 12L5 19Z",
-  settings:
-    "M12 8.500A3.500 3.500 0 1 0 12 15.500A3.500 3.500 0 1 0 12 8.500ZM12 3V6M12 18V21M3 12H6M18 12H21M5.600 5.600L7.800 7.800M16.200 16.200L18.400 18.400M18.400 5.600L16.200 7.800M7.800 16.200L5.600 18.400",
+  settings: "M4 7H12M18 7H20M15 4A3 3 0 1 0 15.010 4M4 17H6M12 17H20M9 14A3 3 0 1 0 9.010 14",
   previousMistake: "M11 5v14L1 12zM17 5V14M17 18V19",
   nextMistake: "M13 5v14l10-7zM7 5V14M7 18V19",
   flip: "M7 4v14M7 4L3 9M7 4L11 9M17 20V6M17 20L13 15M17 20L21 15",
@@ -35,7 +34,7 @@ export function moveBar(page) {
   return html`<div class="bar" role="group" aria-label=${t("bar.title")}>
     ${["first", "back", "forward", "last", "flip"].map(
       action => html`<button type="button" data-action=${action} aria-label=${t(`keys.${action}`)}
-      title=${t(`keys.${action}`)} ?disabled=${disabled[action]} @click=${() => act(action, page)}>${icon(action)}</button>`,
+      title=${t(`keys.${action}`)} ?disabled=${disabled[action] || (page.setup.isOpen && action !== "flip")} @click=${() => act(action, page)}>${icon(action)}</button>`,
     )}
     <form class="typed" @submit=${event => typed(event, page)}>
       <label class="unseen" for="typed-move">${t("bar.typed")}</label>

@@ -13,7 +13,6 @@ const RATES = 130;
 const GAP = 14;
 const LOSSES = 46;
 const BOTTOM = 18;
-const HEIGHT = TOP + RATES + GAP + LOSSES + BOTTOM;
 /** Centipawns at the edge of the graph. */
 const CP_SHOWN = 2000;
 const SIZES = {inaccuracy: 2.6, dubious: 3.6, mistake: 4.8, blunder: 6};
@@ -45,7 +44,8 @@ export function gameGraph(page) {
   const {moves} = report;
   const total = Math.max(1, report.current?.total_moves ?? game.mainLine().length - 1);
   const width = Math.max(300, Math.min(1100, (document.getElementById("panel")?.clientWidth ?? 640) - 2));
-  const bottom = TOP + RATES + GAP + LOSSES;
+  const bottom = TOP + RATES + (moves.length ? GAP + LOSSES : 0);
+  const height = bottom + BOTTOM;
   /** @param {number} ply */
   const x = ply => LEFT + ((width - LEFT - RIGHT) * ply) / total;
   /** @param {number} part */
@@ -62,7 +62,7 @@ export function gameGraph(page) {
   return html`<figure class="graph">
     <figcaption>${t(inCp ? "game.graphHelpCp" : "game.graphHelp")}
       <label><input type="checkbox" id="graph-cp" .checked=${inCp} @change=${event => report.showCp(event.target.checked)}> ${t("game.inCp")}</label></figcaption>
-    <svg viewBox=${`0 0 ${width} ${HEIGHT}`} role="img" aria-label=${t("game.graph")} @click=${seek}>
+    <svg viewBox=${`0 0 ${width} ${height}`} role="img" aria-label=${t("game.graph")} @click=${seek}>
       ${area(
         points.map(point => [x(point.ply), y(share(point))]),
         y,
@@ -71,9 +71,9 @@ export function gameGraph(page) {
         part => svg`<path class=${part === 0.5 ? "axis" : "rule"} d=${`M${LEFT},${y(part)}H${width - RIGHT}`} />
         <text class="y" x=${LEFT - 5} y=${y(part) + 4}>${inCp ? CP_SHOWN * (2 * part - 1) : 100 * part}</text>`,
       )}
-      ${ticks(total, width).map(ply => svg`<text class="x" x=${x(ply)} y=${HEIGHT - 5}>${ply}</text>`)}
+      ${ticks(total, width).map(ply => svg`<text class="x" x=${x(ply)} y=${height - 5}>${ply}</text>`)}
       <path class="curve" d=${curve} />
-      <text class="y" x=${LEFT - 5} y=${bottom + 1}>0</text>
+      ${moves.length ? svg`<text class="y" x=${LEFT - 5} y=${bottom + 1}>0</text>` : nothing}
       <path class="axis" d=${`M${LEFT},${bottom}H${width - RIGHT}`} />
       ${moves.map(move => bar(move, x, bottom, (width - LEFT - RIGHT) / total))}
       ${moves.map(move => (move.mistake ? svg`<circle class=${`mark ${move.mistake}`} data-ply=${move.ply} cx=${x(move.ply)} cy=${y(share(move))} r=${SIZES[move.mistake]}><title>${markTitle(page, move)}</title></circle>` : nothing))}

@@ -1,5 +1,5 @@
 // The analysis of a game: runs as a job of the server; the result is the document of `fukayomi analyse`.
-import {api, messageOf} from "../api.js";
+import {api} from "../api.js";
 import {remember, setting} from "../settings.js";
 import {mistakesAround} from "./card.js";
 
@@ -105,7 +105,7 @@ export class GameReport {
       page.notify("");
       this.look();
     } catch (error) {
-      page.notify(page.t("game.failed", {text: messageOf(error)}));
+      page.notify(page.t("game.failed", {text: page.because(error)}));
     }
   }
 
@@ -152,7 +152,7 @@ export class GameReport {
       if (this.job !== job) return;
       this.job = null; // the server was started again and does not know it
       if (job.isOld) this.known = null;
-      else page.notify(page.t("game.failed", {text: messageOf(error)}));
+      else page.notify(page.t("game.failed", {text: page.because(error)}));
     }
     page.update();
   }

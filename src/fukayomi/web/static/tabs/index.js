@@ -1,5 +1,4 @@
 // The tabs, in their order.
-import {messageOf} from "../api.js";
 import {AnalyseTab} from "./analyse.js";
 import {GameTab} from "./game.js";
 import {PlayTab} from "./play.js";
@@ -28,7 +27,7 @@ class LaterTab extends Tab {
       if (Kind) this.loaded ??= new Kind(this.page); // it may have been left and shown again while it was coming
       if (this.page.tab === this) this.loaded?.enter();
     } catch (error) {
-      this.page.notify(messageOf(error));
+      this.page.notify(this.page.because(error));
     }
     this.page.update();
   }

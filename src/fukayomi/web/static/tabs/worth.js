@@ -1,6 +1,6 @@
 // What each piece of the position on the board is worth: the tinted board, a table, combinations.
 
-import {api, messageOf} from "../api.js";
+import {api} from "../api.js";
 import {remember, setting} from "../settings.js";
 import {html, nothing} from "../vendor/lit-html.js";
 import {Tab} from "./tab.js";
@@ -114,7 +114,7 @@ export class WorthTab extends Tab {
       [this.found, this.problem] = [answer, ""];
     } catch (error) {
       if (text !== this.asked) return;
-      [this.found, this.problem] = [null, messageOf(error)]; // asked again when the tab is opened, or the server is back
+      [this.found, this.problem] = [null, page.because(error)]; // asked again when the tab is opened, or the server is back
     }
     page.update();
   }
