@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fukayomi import _native
 from fukayomi.data.formats.kinds import DataFormat
-from fukayomi.data.formats.rows import DataFileError, map_rows
+from fukayomi.data.formats.rows import REMEDY, DataFileError, map_rows
 
 ROWS_AT_ONCE = 1 << 16
 """Rows in one part of a file."""
@@ -189,7 +189,7 @@ class RowFormat(Format):
         """
         for index, reason in faults:
             number = first + index
-            raise DataFileError(f"{path}, record {number} (offset {number * self.dtype.itemsize}): {reason}")
+            raise DataFileError(f"{path}, record {number} (offset {number * self.dtype.itemsize}): {reason}; {REMEDY}")
 
     def encode(self, items: Any) -> bytes:
         """The rows' bytes."""

@@ -29,9 +29,8 @@ from fukayomi import _native
 from fukayomi.data.formats.format import START, Advance, Format, Part, Place, ignore
 from fukayomi.data.formats.hcpe import RESULT_BITS, ResultFlag
 from fukayomi.data.formats.kinds import DataFormat
-from fukayomi.data.formats.rows import DataFileError
+from fukayomi.data.formats.rows import REMEDY, DataFileError
 from fukayomi.shogi.record import Result
-from fukayomi.tabular import counted
 
 MOST_MOVES = 65_535
 """Moves that a game can have."""
@@ -56,7 +55,7 @@ class Hcpe3Error(DataFileError):
     def __init__(self, path: Path, game: int, ply: int | None, offset: int, size: int, reason: str) -> None:
         self.path, self.game, self.ply, self.offset, self.size, self.reason = path, game, ply, offset, size, reason
         place = "" if ply is None else f", move {ply}"
-        super().__init__(f"{path}, game {game}{place} (offset {offset}): {reason}; {counted(size, 'byte')} left out")
+        super().__init__(f"{path}, game {game}{place} (offset {offset}): {reason}; {REMEDY}")
 
     def longer(self, more: int) -> "Hcpe3Error":
         """The same damage with `more` bytes added."""

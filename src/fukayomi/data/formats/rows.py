@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 from fukayomi.errors import InvalidValueError
 from fukayomi.tabular import counted
 
+REMEDY = "fukayomi data check FILE --good NEW writes the rest to a new file"
+"""What to do about damage in a file."""
+
 
 class DataFileError(InvalidValueError):
     """A file of training data is damaged or of the wrong kind; the message names file, record and offset."""
