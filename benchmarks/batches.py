@@ -21,10 +21,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from fukayomi.engine import AnalysisQuery, AnalysisService, Engine, Network
+from fukayomi.engine.evaluation import sample_positions
 from fukayomi.engine.evaluator_pool import SHARE
 from fukayomi.engine.evaluators.protocol import Evaluator, Slot
 from fukayomi.engine.evaluators.timing import filled_slot, run_batches
-from fukayomi.engine.sampling import sample_positions
 from fukayomi.shogi import Position
 
 ALONE_S = 2.0

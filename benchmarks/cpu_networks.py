@@ -16,13 +16,12 @@ import tempfile
 import time
 from pathlib import Path
 
-from fukayomi.engine.agreement import compare
+from fukayomi.engine.evaluation import compare
 from fukayomi.engine.evaluators.backends.backend import Model, Plan, get_backend
 from fukayomi.engine.evaluators.backends.machine import this_machine
 from fukayomi.engine.evaluators.backends.network_file import NetworkFile
-from fukayomi.engine.evaluators.network_evaluator import NetworkEvaluator
-from fukayomi.engine.evaluators.probes import probe_positions
-from fukayomi.engine.evaluators.timing import filled_slot
+from fukayomi.engine.evaluators.protocol import NetworkEvaluator
+from fukayomi.engine.evaluators.timing import filled_slot, probe_positions
 from fukayomi.engine.network import find_network
 from random_networks import sparse_file, sparse_models
 

@@ -30,10 +30,8 @@ from fukayomi.engine.choice import load
 from fukayomi.engine.evaluators.backends.backend import Model, Plan, get_backend
 from fukayomi.engine.evaluators.backends.machine import this_machine
 from fukayomi.engine.evaluators.backends.network_file import NetworkFile, int8_path
-from fukayomi.engine.evaluators.network_evaluator import NetworkEvaluator
-from fukayomi.engine.evaluators.probes import probe_positions
-from fukayomi.engine.evaluators.protocol import Slot
-from fukayomi.engine.evaluators.timing import filled_slot, run_batches
+from fukayomi.engine.evaluators.protocol import NetworkEvaluator, Slot
+from fukayomi.engine.evaluators.timing import filled_slot, probe_positions, run_batches
 from fukayomi.engine.network import find_network
 from fukayomi.shogi import Position
 from random_networks import random_residual, sparse_file, sparse_models

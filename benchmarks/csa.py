@@ -9,6 +9,9 @@ turns, and the best round of each counts; before that, the moves and the results
 Without an archive: the records of tests/samples, fifty times.
 """
 
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false, reportAttributeAccessIssue=false
+# (cshogi has no types.)
+
 import argparse
 import json
 import sys

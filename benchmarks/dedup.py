@@ -17,6 +17,9 @@ relative errors) is drawn on to 2.6 billion, the training data of the largest pu
 measurement is from the line is told.
 """
 
+# pyright: reportUnknownMemberType=false
+# (matplotlib's own types are incomplete.)
+
 import argparse
 import json
 import os
@@ -175,7 +178,7 @@ def _paint(picture: Path, rows: NDArray[np.float64], seconds: NDArray[np.float64
 
     figure = Figure(figsize=(7, 4.5), layout="constrained")
     axes = figure.add_subplot(xlabel="rows", ylabel="CPU seconds", xscale="log", yscale="log")
-    drawn = np.geomspace(rows[0] / 2, GOAL_ROWS, 100)
+    drawn = np.geomspace(float(rows[0]) / 2, GOAL_ROWS, 100)
     axes.plot(drawn, start + each * drawn, label=f"{start:.1f} s + {each * 1e6:.2f} s a million rows")
     axes.plot(rows, seconds, "o", label="measured")
     axes.plot(GOAL_ROWS, start + each * GOAL_ROWS, "x", label=f"2.6 billion: {start + each * GOAL_ROWS:,.0f} s")

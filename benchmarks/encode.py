@@ -8,6 +8,9 @@ and again, which stays in the cache. The two take turns, and the best round of e
 both are compared.
 """
 
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false, reportAttributeAccessIssue=false
+# (cshogi has no types.)
+
 import argparse
 import json
 import random

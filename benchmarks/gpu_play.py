@@ -31,9 +31,8 @@ import torch
 from fukayomi.cli.engine.bench import NETWORK_POSITIONS
 from fukayomi.engine import AnalysisQuery, AnalysisService, Engine, Network
 from fukayomi.engine.evaluators.backends.backend import get_backend
-from fukayomi.engine.evaluators.probes import probe_positions
 from fukayomi.engine.evaluators.protocol import Slot
-from fukayomi.engine.evaluators.timing import filled_slot, run_batches
+from fukayomi.engine.evaluators.timing import filled_slot, probe_positions, run_batches
 from fukayomi.learning.models import features_of
 from fukayomi.nn import export_onnx, save_parameters
 from fukayomi.shogi import Position

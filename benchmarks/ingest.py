@@ -8,6 +8,9 @@ tripwires. `ingest` also compares games with those accepted before, and enters t
 the moves on its board, and that is all. The three take turns, and the best round of each counts.
 """
 
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false, reportAttributeAccessIssue=false
+# (cshogi has no types.)
+
 import argparse
 import json
 import sys
@@ -20,7 +23,7 @@ from typing import Any
 import cshogi
 import numpy as np
 
-from fukayomi.data.formats.hcpe3 import Games, join_games
+from fukayomi.data.formats.hcpe3 import Game, Games, join_games
 from fukayomi.loop.ingest import Manifest, ingest, validate_chunk
 from fukayomi.selfplay.chunk import ChunkDetails, write_chunk
 
@@ -35,7 +38,7 @@ NETWORK = "0" * 64
 def write_games(path: Path, count: int) -> Games:
     """A chunk of games of random moves."""
     rng = np.random.default_rng(1)
-    games = []
+    games: list[Game] = []
     while len(games) < count:
         game = random_game(SETTINGS, rng)
         if len(game) == PLIES:  # no repetition came before

@@ -11,6 +11,9 @@ turns, and the best round of each counts. First, planes, policies, values and re
 Without a file, the games are random moves with as many candidates as a search of about 800 visits has.
 """
 
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false, reportAttributeAccessIssue=false
+# (cshogi has no types.)
+
 import argparse
 import json
 import math
@@ -28,7 +31,7 @@ from cshogi.dlshogi import make_input_features, make_move_label
 from fukayomi import _native
 from fukayomi._native import EVAL_SCALE
 from fukayomi.learning import Dataset
-from fukayomi.learning.data.batches import training_batches
+from fukayomi.learning.data.batch import training_batches
 from random_games import write_random_games
 
 BATCH = 1024

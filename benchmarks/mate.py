@@ -8,6 +8,9 @@ problems that each solves within the limit of nodes. `ratio` is that of the time
 not. Positions are parsed before the clock starts.
 """
 
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false, reportAttributeAccessIssue=false
+# (cshogi has no types.)
+
 import argparse
 import json
 import time

@@ -17,19 +17,18 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
-from fukayomi.arena.game.choices import OpeningOrder
-from fukayomi.arena.match.configuration import build_settings as build_match
+from fukayomi.arena.game.rules import OpeningOrder
 from fukayomi.arena.match.match import run_match
+from fukayomi.arena.match.settings import build_settings as build_match
 from fukayomi.arena.match.workers import LocalWorkers
 from fukayomi.engine import Engine, Network
 from fukayomi.engine.evaluators.backends.machine import usable_cpus
 from fukayomi.engine.network import embedded_network
 from fukayomi.engine.settings import UsiSettings
 from fukayomi.loop import build_settings
-from fukayomi.loop.families import suffix_of
 from fukayomi.loop.learner import create_network
 from fukayomi.loop.run import Run
-from fukayomi.loop.settings import OPENINGS
+from fukayomi.loop.settings import OPENINGS, suffix_of
 from fukayomi.selfplay import play_networks
 
 NAMES = ("one", "two")

@@ -5,6 +5,9 @@
 Both count the same positions without a hash table in one thread, in turn; the best run of each counts.
 """
 
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownParameterType=false, reportAttributeAccessIssue=false
+# (cshogi has no types.)
+
 import argparse
 import json
 import time

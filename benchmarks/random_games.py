@@ -17,7 +17,10 @@ PLIES = 100
 def random_game(rng: random.Random) -> Game:
     """A game of random moves whose candidates share 800 visits, most of them with a few."""
     position = Position()
-    hcps, moves, evals, counts, candidates, visits = [], [], [], [0], [], []
+    hcps: list[bytes] = []
+    moves: list[int] = []
+    evals: list[int] = []
+    counts, candidates, visits = [0], list[int](), list[int]()
     for _ in range(PLIES):
         legal = position.legal_moves
         if not legal:

@@ -12,6 +12,9 @@ over 2 450 numbers (30 us) and a linear system of 50 unknowns (60 us), take 0.35
 is 1.4 s for 1 000 replays. The rest of the measured time is memory traffic of arrays of many replays.
 """
 
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# (SciPy has no types.)
+
 import argparse
 import json
 import sys

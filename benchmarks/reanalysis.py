@@ -20,11 +20,11 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from fukayomi.engine import Network
-from fukayomi.engine.evaluators.probes import probe_positions
 from fukayomi.engine.evaluators.protocol import Evaluator, Slot
-from fukayomi.engine.evaluators.timing import filled_slot
+from fukayomi.engine.evaluators.timing import filled_slot, probe_positions
 from fukayomi.learning import Dataset, ReanalysisSettings, Selection, reanalyze
 from random_games import write_random_games
 
@@ -82,7 +82,7 @@ def main() -> None:
         share = min(1.0, given.positions / total)
         evaluator = network.evaluator
         alone(evaluator, 4 * evaluator.batch_size)  # warm
-        found = {"network": network.identity, "batch_size": evaluator.batch_size, "nodes": given.nodes}
+        found: dict[str, Any] = {"network": network.identity, "batch_size": evaluator.batch_size, "nodes": given.nodes}
         found["alone"] = measure(lambda: alone(evaluator, round(share * total)))
         found["relabel"] = measure(lambda: chosen(file, Network(evaluator), 0, share, "relabel"))
         for clock, name in (("seconds", "share_of_network"), ("cpu_seconds", "cpu_share_of_network")):
@@ -117,7 +117,7 @@ def searches(file: Path, evaluator: Evaluator, nodes: int, share: float, cache_m
 def chosen(file: Path, network: Network, nodes: int, share: float, layer: str) -> int:
     """Reanalyse, and count."""
     selection = Selection.AGE if nodes else Selection.RANDOM
-    result = reanalyze(file, network, ReanalysisSettings(nodes, share, selection), layer=layer)
+    result = reanalyze(file, network, ReanalysisSettings(nodes=nodes, share=share, selection=selection), layer=layer)
     return sum(info.changed for info in result.layers.values())
 
 

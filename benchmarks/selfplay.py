@@ -43,10 +43,8 @@ from typing import Any
 from fukayomi._native import FinishedGame, Search, SelfplayPool
 from fukayomi.arena.game.time_control import TimeControl
 from fukayomi.engine import Network
-from fukayomi.engine.evaluators.probes import probe_positions
-from fukayomi.engine.evaluators.protocol import Evaluator
-from fukayomi.engine.evaluators.stubs import hash_evaluator
-from fukayomi.engine.evaluators.timing import filled_slot, run_batches
+from fukayomi.engine.evaluators.protocol import Evaluator, hash_evaluator
+from fukayomi.engine.evaluators.timing import filled_slot, probe_positions, run_batches
 from fukayomi.selfplay import League, LeagueEngine, LeagueSettings, SelfplaySettings
 from fukayomi.shogi import Position
 

@@ -15,6 +15,9 @@ The exact likelihood ratio is computed where an approximation comes near a bound
 computed at every step; the program fails if the outcome differs.
 """
 
+# pyright: reportMissingTypeStubs=false, reportUnknownVariableType=false
+# (SciPy has no types.)
+
 import argparse
 import itertools
 import json
@@ -83,7 +86,7 @@ def advantage(results: np.ndarray, by_pairs: bool, model: SprtModel) -> float:
     if model is SprtModel.LOGISTIC:
         return -400 * math.log10(1 / mean - 1)
     sigma = math.sqrt(shares @ (scores - mean) ** 2)
-    return (mean - 0.5) / sigma * NELO_PER_UNIT / (math.sqrt(2) if by_pairs else 1)
+    return float(mean - 0.5) / sigma * NELO_PER_UNIT / (math.sqrt(2) if by_pairs else 1)
 
 
 def quick_ratios(counts: np.ndarray, settings: SprtSettings) -> np.ndarray:
@@ -184,7 +187,7 @@ def measure(
     settings = SprtSettings(elo0=0, elo1=20, model=model)
     elo = settings.elo0 if truth == "H0" else settings.elo1
     miss: Callable[[float], float] = lambda x: advantage(pair(x, condition), by_pairs, model) - elo  # noqa: E731
-    results = pair(brentq(miss, -300, 300, xtol=1e-10), condition)
+    results = pair(float(brentq(miss, -300, 300, xtol=1e-10)), condition)  # pyright: ignore[reportArgumentType]
     start = time.process_time()
     accepted, games = simulate(results, by_pairs, settings, matches, seed)
     exact = simulate(results, by_pairs, settings, min(matches // FULLY_EXACT + 1, MOST_EXACT), seed, exactly=True)

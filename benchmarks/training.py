@@ -52,10 +52,10 @@ from fukayomi.learning import (
     TrainingSettings,
     train,
 )
-from fukayomi.learning.data.batches import training_batches
+from fukayomi.learning.data.batch import training_batches
 from fukayomi.learning.data.tensors import TensorBatch
 from fukayomi.learning.devices import choose_device, choose_precision, use_threads
-from fukayomi.learning.listeners.listener import RunStart, TrainingStep
+from fukayomi.learning.listeners import RunStart, TrainingStep
 from fukayomi.learning.settings import PRESETS
 from fukayomi.nn import NetworkConfig, PolicyValueNetwork
 from fukayomi.nn.sparse_config import SparseConfig

@@ -171,7 +171,7 @@ def main() -> None:
     arguments = parser.parse_args()
     seconds = arguments.seconds
     options = (("Eval_Cache", "0"),)  # what one search knows must not help the next
-    settings = WebSettings(model=arguments.model, evaluator=arguments.evaluator, options=options)
+    settings = WebSettings(model=arguments.model, evaluator=arguments.evaluator, options=options, port=0)
     with WebServer(settings) as server:
         server.state.network.wait()
 

@@ -27,8 +27,8 @@ import numpy as np
 from canary_games import CANARIES
 
 from fukayomi import _native
+from fukayomi.data.formats.format import DataFileError
 from fukayomi.data.formats.hcpe3 import Game, Games, join_games, read_hcpe3
-from fukayomi.data.formats.rows import DataFileError
 from fukayomi.files.atomic import replace_file
 from fukayomi.learning.curves.pictures import THEMES, picture, styled
 from fukayomi.loop.ingest.statistics import ChunkStatistics, statistics_of

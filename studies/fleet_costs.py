@@ -39,7 +39,7 @@ MANIFEST_BYTES = 1_097
 LISTED = 1000
 """Files in an answer of an object store to a list."""
 TASKS_LISTED = 3
-"""Tasks that the learner looks at each time (`fukayomi.loop.fleet.collector`)."""
+"""Tasks that the learner looks at each time (`fukayomi.loop.fleet.generator`)."""
 
 
 @dataclass(frozen=True)

@@ -34,8 +34,8 @@ from work_folder import StoppedError, pieces_of_work
 from fukayomi._native import RootRule, Search, SearchParams
 from fukayomi.arena import MovePlayer, play_match, rate
 from fukayomi.engine import Network
+from fukayomi.engine.evaluation import sample_positions
 from fukayomi.engine.evaluators.protocol import Evaluator, Slot
-from fukayomi.engine.sampling import sample_positions
 from fukayomi.shogi import Move, Position
 from fukayomi.usi.client import SearchAnswer
 from fukayomi.usi.text import BestMove, Go

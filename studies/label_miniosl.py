@@ -35,8 +35,8 @@ from work_folder import pieces_of_work
 
 from fukayomi._environment import without_openvino_telemetry
 from fukayomi._native import EVAL_SCALE, encode_hcp
+from fukayomi.data.formats.format import DataFileError
 from fukayomi.data.formats.hcpe3 import Game, Games, join_games, read_hcpe3
-from fukayomi.data.formats.rows import DataFileError
 from fukayomi.engine.evaluation import Evaluation
 from fukayomi.engine.evaluators.backends.machine import cpu_features
 from fukayomi.files.atomic import replace_file

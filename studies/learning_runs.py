@@ -29,7 +29,7 @@ from fukayomi.files.atomic import replace_file
 from fukayomi.learning import Dataset, TrainingListener, TrainingSettings, evaluate_networks, load_model, train
 from fukayomi.learning.checkpoint import load_checkpoint
 from fukayomi.learning.devices import use_threads
-from fukayomi.learning.listeners.listener import RunStart, TrainingStep
+from fukayomi.learning.listeners import RunStart, TrainingStep
 from fukayomi.nn import NetworkConfig, PolicyValueNetwork, export_onnx
 from fukayomi.shogi import Position
 

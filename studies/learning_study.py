@@ -13,9 +13,9 @@ from learning_scales import Scale
 
 from fukayomi.data.convert.convert import convert_data
 from fukayomi.data.dedup import average
+from fukayomi.data.formats.format import DataFileError
 from fukayomi.data.formats.kinds import DataFormat
 from fukayomi.data.formats.psv import PSV
-from fukayomi.data.formats.rows import DataFileError
 from fukayomi.data.formats.table import detect_data
 from fukayomi.data.verbs import sample
 from fukayomi.engine import Network

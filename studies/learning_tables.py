@@ -26,7 +26,7 @@ from learning_scales import CPU, GPU, TINY
 from learning_study import RANDOM, Study
 from work_folder import pieces_of_work
 
-from fukayomi.data.formats.rows import DataFileError
+from fukayomi.data.formats.format import DataFileError
 from fukayomi.learning import Dataset, DeviceError
 from fukayomi.nn import NetworkConfig
 

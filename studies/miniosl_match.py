@@ -24,7 +24,7 @@ from tune_search import MEMORY_MB, Log, read_openings
 
 from fukayomi._native import encode_position
 from fukayomi.arena import MatchResult, play_match
-from fukayomi.arena.game.move_player import MovePlayer
+from fukayomi.arena.game.player import MovePlayer
 from fukayomi.arena.game.rules import Rules
 from fukayomi.engine import Engine, EvaluatorError, Network
 from fukayomi.engine.evaluators.protocol import PlaneSlot, Slot

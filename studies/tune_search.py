@@ -24,11 +24,9 @@ from pydantic import Field, ValidationError, model_validator
 from work_folder import start_pool
 
 from fukayomi.arena import MatchListener, MatchResult, MatchState, play_match, win_rate
-from fukayomi.arena.game.clock import GameClock
-from fukayomi.arena.game.move_player import MovePlayer
-from fukayomi.arena.game.player import Failure
+from fukayomi.arena.game.player import Failure, MovePlayer
 from fukayomi.arena.game.rules import Rules
-from fukayomi.arena.game.time_control import TimeControl
+from fukayomi.arena.game.time_control import GameClock, TimeControl
 from fukayomi.arena.results.game import Game
 from fukayomi.arena.statistics.sprt import SprtDecision, SprtSettings
 from fukayomi.engine import Engine, Network

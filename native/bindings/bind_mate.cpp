@@ -16,6 +16,7 @@
 #include "shogi/position.hpp"
 #include "shogi/require.hpp"
 #include "shogi/usi_move.hpp"
+#include "signals.hpp"
 #include "unlocked.hpp"
 
 namespace nb = nanobind;
@@ -26,12 +27,6 @@ namespace {
 
 constexpr std::int64_t MOST_MEMORY_MB = 65'536;
 constexpr std::int64_t LONGEST_MS = 1'000'000'000'000;
-
-// Whether this is the thread that handles signals. Others must not take the GIL amid a search: the program may have ended.
-bool is_main_thread() {
-    const nb::module_ threading = nb::module_::import_("threading");
-    return threading.attr("current_thread")().is(threading.attr("main_thread")());
-}
 
 // One search at a time.
 class Solver {

@@ -240,6 +240,16 @@ void bind_search_figures(nb::class_<Search>& type) {
              "The best moves, best first: proven wins, the shortest first; then by visits, unless the root's policy has another\n"
              "order; proven losses last. Moves without visits follow by prior. Empty only if there is no legal move.")
         .def(
+            "lines_of",
+            [](const Search& search, const Position& pos) {
+                const Position position = pos;
+                const Unlocked release;
+                return search.lines_of(position);
+            },
+            "pos"_a,
+            "All moves of a position in the tree, best first, as its side to move sees them: a line for each, as in `lines`.\n"
+            "Empty if the tree does not hold the position with its past, or has not evaluated it.")
+        .def(
             "teaching",
             [](const Search& search) {
                 std::vector<std::pair<Move, int>> moves;

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -27,6 +28,7 @@
 #include "shogi/movegen.hpp"
 #include "shogi/position.hpp"
 #include "shogi/usi_move.hpp"
+#include "signals.hpp"
 #include "unlocked.hpp"
 
 namespace nb = nanobind;
@@ -126,11 +128,78 @@ nb::dict hand_counts(const Position& position, Color color) {
     return counts;
 }
 
+// Counts positions as perft does, and looks for signals such as Ctrl-C a few times a second.
+class InterruptiblePerft {
+  public:
+    // Nothing if a signal has ended it, whose exception is set.
+    std::optional<std::uint64_t> count(Board& pos, int depth) {
+        const std::uint64_t nodes = below(pos, depth);
+        return is_signalled_ ? std::nullopt : std::optional(nodes);
+    }
+
+  private:
+    static constexpr int WHOLE = 3;  // plies that are counted in one go: milliseconds, or a second where there are hundreds of moves
+    static constexpr std::chrono::milliseconds INTERVAL{100};
+
+    std::uint64_t below(Board& pos, int depth) {
+        if (depth <= WHOLE) {
+            look();
+            return is_signalled_ ? 0 : perft(pos, depth);
+        }
+        MoveList moves;
+        generate_legal(pos, moves);
+        std::uint64_t nodes = 0;
+        for (const Move m : moves) {
+            if (is_signalled_) break;
+            Undo undo;
+            pos.do_move(m, undo);
+            nodes += below(pos, depth - 1);
+            pos.undo_move(undo);
+        }
+        return nodes;
+    }
+
+    void look() {
+        const auto now = std::chrono::steady_clock::now();
+        if (now < next_) return;
+        next_ = now + INTERVAL;
+        const nb::gil_scoped_acquire acquire;
+        is_signalled_ = PyErr_CheckSignals() != 0;
+    }
+
+    std::chrono::steady_clock::time_point next_ = std::chrono::steady_clock::now() + INTERVAL;
+    bool is_signalled_ = false;
+};
+
 std::uint64_t perft_of(const Position& position, int depth) {
     if (depth < 0 || depth > DEEPEST_PERFT) throw std::invalid_argument("depth " + std::to_string(depth) + " is not in 0 to 20");
     Board pos = position.board();
-    const Unlocked release;
-    return perft(pos, depth);
+    std::optional<std::uint64_t> nodes;
+    if (is_main_thread()) {
+        const Unlocked release;
+        nodes = InterruptiblePerft().count(pos, depth);
+    } else {
+        const Unlocked release;
+        nodes = perft(pos, depth);
+    }
+    if (!nodes) throw nb::python_error();
+    return *nodes;
+}
+
+// A move, or its name in USI notation.
+using MoveLike = std::variant<Move, nb::str>;
+
+Move move_of(const MoveLike& like) {
+    if (const nb::str* text = std::get_if<nb::str>(&like)) return move_from_usi(utf8(*text));
+    return std::get<Move>(like);
+}
+
+// A position from an SFEN, or from the arguments of USI's `position` command.
+Position position_from_text(const std::string& text) {
+    const std::size_t first = text.find_first_not_of(" \t\r\n");
+    const std::string word = first == std::string::npos ? "" : text.substr(first, text.find_first_of(" \t\r\n", first) - first);
+    if (word == "startpos" || word == "sfen" || word == "position") return Position::from_usi(text);
+    return Position(Board::from_sfen(text, false));
 }
 
 // The start and the moves as raw numbers: enough to restore the position with its past.
@@ -346,18 +415,29 @@ void bind_position_moves(nb::class_<Position>& cls) {
             },
             "The legal moves that give check.")
         .def(
-            "is_legal", [](const Position& position, Move move) { return position.board().is_legal(move); }, "move"_a,
-            "Whether the move is legal.")
+            "is_legal", [](const Position& position, const MoveLike& move) { return position.board().is_legal(move_of(move)); }, "move"_a,
+            "Whether the move, a `Move` or its USI notation, is legal.\n\nRaises:\n    InvalidMoveError: The text is not a move.")
         .def(
             "gives_check",
-            [](const Position& position, Move move) {
+            [](const Position& position, const MoveLike& like) {
+                const Move move = move_of(like);
                 require_legal(position.board(), move);
                 return position.board().gives_check(move);
             },
-            "move"_a, "Whether a legal move gives check.\n\nRaises:\n    IllegalMoveError: The move is not legal.")
+            "move"_a,
+            "Whether a legal move, a `Move` or its USI notation, gives check.\n\n"
+            "Raises:\n    InvalidMoveError: The text is not a move.\n    IllegalMoveError: The move is not legal.")
         .def(
-            "push", [](Position& position, Move move) { position.push(move); }, "move"_a,
-            "Play a move.\n\nRaises:\n    IllegalMoveError: The move is not legal; the position is unchanged.")
+            "push", [](Position& position, const MoveLike& move) { position.push(move_of(move)); }, "move"_a,
+            "Play a move.\n\n"
+            "    >>> position = Position()\n"
+            "    >>> position.push('7g7f')\n"
+            "    >>> position.push(position.legal_moves[0])\n"
+            "    >>> position.ply\n"
+            "    3\n\n"
+            "Args:\n    move: A `Move`, or its USI notation.\n\n"
+            "Raises:\n    InvalidMoveError: The text is not a move.\n"
+            "    IllegalMoveError: The move is not legal; the position is unchanged.")
         .def(
             "push_usi",
             [](Position& position, const nb::str& text) {
@@ -393,7 +473,7 @@ void bind_position_moves(nb::class_<Position>& cls) {
             },
             "The first move of a mate in at most three plies, or None. `MateSolver` finds longer ones.")
         .def("perft", &perft_of, "depth"_a,
-             "Count the positions after `depth` plies (0 to 20). The last ply is counted without playing it.");
+             "Count the positions after `depth` plies (0 to 20). The last ply is counted without playing it. Ctrl-C ends it.");
 }
 
 void bind_position_questions(nb::class_<Position>& cls) {
@@ -409,6 +489,11 @@ void bind_position_questions(nb::class_<Position>& cls) {
         .def(
             "is_mated", [](const Position& position) { return !has_legal_move(position.board()); },
             "Whether the side to move has no legal move and so has lost.")
+        .def(
+            "is_game_over",
+            [](const Position& position) { return !has_legal_move(position.board()) || position.history().fourfold() != Repetition::NONE; },
+            "Whether the rules end the game here: the side to move has no legal move, or this is the fourth occurrence of the\n"
+            "position (`repetition`). Resignations and declarations, which a player chooses, are not in a position.")
         .def(
             "repetition", [](const Position& position) { return position.history().fourfold(); },
             "The result if this is the fourth occurrence of the position; otherwise `Repetition.NONE`.")
@@ -507,7 +592,7 @@ void bind_position_views(nb::class_<Position>& cls) {
         .def(
             "push_japanese",
             [](const nb::object& self, const nb::str& text) {
-                return nb::module_::import_("fukayomi.shogi.formats.ki2").attr("push_ki2")(self, text);
+                return nb::module_::import_("fukayomi.shogi.formats.kif.writer").attr("push_ki2")(self, text);
             },
             "text"_a, nb::sig("def push_japanese(self, text: str) -> Move"),
             "Play a move in Japanese notation and return it.\n\n"
@@ -531,6 +616,16 @@ void bind_position(nb::module_& m) {
                              "Positions are equal if board, hands and side to move are equal; the past and the ply number do not count.\n"
                              "Not hashable, because playing a move changes it: use `key`. In a notebook it draws itself.");
     cls.def(nb::init<>(), "The start position of an even game (平手).")
+        .def(
+            "__init__", [](Position* position, const nb::str& text) { new (position) Position(position_from_text(utf8(text))); }, "text"_a,
+            "A position from text.\n\n"
+            "    >>> Position('4k4/9/4P4/9/9/9/9/9/4K4 b G 1').find_mate_in_one()\n"
+            "    Move.from_usi('G*5b')\n"
+            "    >>> Position('startpos moves 7g7f 3c3d').ply\n"
+            "    3\n\n"
+            "Args:\n    text: An SFEN (`from_sfen`), or the arguments of USI's `position` command (`from_usi`).\n\n"
+            "Raises:\n    InvalidSfenError: It is neither.\n    InvalidMoveError: A word is not a move.\n"
+            "    IllegalMoveError: A move is not legal.")
         .def_static(
             "from_sfen",
             [](const nb::str& sfen, bool allow_missing_king) { return Position(Board::from_sfen(utf8(sfen), allow_missing_king)); },

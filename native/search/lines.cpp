@@ -90,22 +90,26 @@ void Search::check_invariants() {
     tree_.check();
 }
 
-// The children of the root of which anything is known, best first.
-std::vector<std::size_t> Search::ranked_slots() const {
-    const Node& root = tree_[tree_.root()];
+// The children of a node of which anything is known, best first.
+std::vector<std::size_t> Search::ranked_slots(Index i) const {
+    const Node& node = tree_[i];
     std::vector<std::size_t> slots;
-    if (root.children == NOWHERE) return slots;
-    const Child* entries = tree_.children(tree_.root()).begin();
-    for (std::size_t slot = 0; slot < root.child_count; ++slot)
+    if (node.children == NOWHERE) return slots;
+    const Child* entries = tree_.children(i).begin();
+    for (std::size_t slot = 0; slot < node.child_count; ++slot)
         if (is_known(tree_[entries[slot].node])) slots.push_back(slot);
-    root_policy_->rank(tree_, {entries, root.child_count}, slots);
+    if (i == tree_.root())
+        root_policy_->rank(tree_, {entries, node.child_count}, slots);
+    else
+        std::stable_sort(slots.begin(), slots.end(),
+                         [&](std::size_t a, std::size_t b) { return ranks_above(tree_[entries[a].node], tree_[entries[b].node]); });
     return slots;
 }
 
 std::vector<RootMove> Search::root_moves() const {
     const Asking asking(mutex_);
     std::vector<RootMove> moves;
-    for (const std::size_t slot : ranked_slots()) {
+    for (const std::size_t slot : ranked_slots(tree_.root())) {
         const Child& entry = tree_.children(tree_.root()).begin()[slot];
         const Node& child = tree_[entry.node];
         const Proof proof = child.proof == Proof::LOSS ? Proof::WIN : child.proof == Proof::WIN ? Proof::LOSS : child.proof;
@@ -140,7 +144,7 @@ std::size_t Search::best_slot(Index i) const {
     std::size_t best = node.child_count;
     if (node.children == NOWHERE) return best;
     if (i == tree_.root()) {
-        const std::vector<std::size_t> slots = ranked_slots();
+        const std::vector<std::size_t> slots = ranked_slots(i);
         return slots.empty() ? best : slots.front();
     }
     const Child* entries = tree_.children(i).begin();
@@ -152,24 +156,24 @@ std::size_t Search::best_slot(Index i) const {
     return best;
 }
 
-// From the root through this child on along the best moves. Only the root if there is no such child.
-Path Search::best_path(std::size_t root_slot) const {
-    Path path{{tree_.root(), 0}};
-    for (std::size_t slot = root_slot; slot < tree_[path.back().node].child_count; slot = best_slot(path.back().node))
+// From a node through this child on along the best moves. Only the node if there is no such child.
+Path Search::best_path(Index node, std::size_t child) const {
+    Path path{{node, 0}};
+    for (std::size_t slot = child; slot < tree_[path.back().node].child_count; slot = best_slot(path.back().node))
         path.push_back({tree_.children(path.back().node).begin()[slot].node, static_cast<std::uint32_t>(slot)});
     return path;
 }
 
-SearchLine Search::tried_line(std::size_t slot) const {
-    const Child& entry = tree_.children(tree_.root()).begin()[slot];
+SearchLine Search::tried_line(Index node, const Board& board, std::size_t slot) const {
+    const Child& entry = tree_.children(node).begin()[slot];
     const Node& child = tree_[entry.node];
     SearchLine line;
     line.visits = child.visits;
     line.prior = entry.prior;
     line.winrate = winrate_of(entry, child);
     line.mate = mate_plies(child);
-    Board pos = root_->board;
-    const Path path = best_path(slot);
+    Board pos = board;
+    const Path path = best_path(node, slot);
     for (std::size_t depth = 1; depth < path.size(); ++depth) {
         const Node& reached = tree_[path[depth].node];
         line.pv.push_back(Move(reached.move));
@@ -194,36 +198,51 @@ std::vector<Move> Search::known_mate(const Board& pos, const Node& node) const {
     return find_long_mate(solver, pos, params_, static_cast<std::uint64_t>(params_.leaf_mate_nodes));
 }
 
-std::vector<SearchLine> Search::lines(std::size_t multipv) const {
-    const Asking asking(mutex_);
-    const Node& root = tree_[tree_.root()];
+// The moves of an evaluated node, best first.
+std::vector<SearchLine> Search::lines_below(Index i, const Board& board, std::size_t most) const {
+    const Node& node = tree_[i];
     std::vector<SearchLine> result;
-    if (root.state != NodeState::EXPANDED) {
-        for (const Move m : root_->moves)
-            if (result.size() < multipv) result.push_back({{m}, 0, 0.0F, 0.5F, std::nullopt});
-        return result;
-    }
     std::vector<Edge> untried;
-    const EdgeSpan edges = tree_.edges(tree_.root());
-    for (std::size_t slot = root.child_count; slot < edges.size(); ++slot) untried.push_back(edges[slot]);
-    const Child* entries = root.children != NOWHERE ? tree_.children(tree_.root()).begin() : nullptr;
-    for (std::size_t slot = 0; slot < root.child_count; ++slot)
+    const EdgeSpan edges = tree_.edges(i);
+    for (std::size_t slot = node.child_count; slot < edges.size(); ++slot) untried.push_back(edges[slot]);
+    const Child* entries = node.children != NOWHERE ? tree_.children(i).begin() : nullptr;
+    for (std::size_t slot = 0; slot < node.child_count; ++slot)
         if (!is_known(tree_[entries[slot].node])) untried.push_back(edges[slot]);
-    for (const std::size_t slot : ranked_slots())
-        if (result.size() < multipv) result.push_back(tried_line(slot));
+    for (const std::size_t slot : ranked_slots(i))
+        if (result.size() < most) result.push_back(tried_line(i, board, slot));
     std::sort(untried.begin(), untried.end(), std::greater<>());
-    // An untried move counts as the root's mean. (Its entry's q may stand for a proof.)
-    const float mean = static_cast<float>(1.0 - root.value_sum / root.visits);
+    // An untried move counts as the node's mean. (Its entry's q may stand for a proof.)
+    const float mean = static_cast<float>(1.0 - node.value_sum / node.visits);
     for (const Edge e : untried) {
         const Move m = edge_move(e);
-        if (result.size() < multipv) result.push_back({{m}, 0, edge_prior(e), mean, std::nullopt});
+        if (result.size() < most) result.push_back({{m}, 0, edge_prior(e), mean, std::nullopt});
     }
     return result;
 }
 
+std::vector<SearchLine> Search::lines(std::size_t multipv) const {
+    const Asking asking(mutex_);
+    if (tree_[tree_.root()].state == NodeState::EXPANDED) return lines_below(tree_.root(), root_->board, multipv);
+    std::vector<SearchLine> result;
+    for (const Move m : root_->moves)
+        if (result.size() < multipv) result.push_back({{m}, 0, 0.0F, 0.5F, std::nullopt});
+    return result;
+}
+
+std::vector<SearchLine> Search::lines_of(const Position& position) const {
+    const Asking asking(mutex_);
+    const std::optional<std::vector<Move>> moves = moves_from_root(position);
+    if (!moves) return {};
+    const Path path = tree_.find(*moves);
+    if (path.size() <= moves->size()) return {};
+    const Node& node = tree_[path.back().node];
+    if (node.state != NodeState::EXPANDED || node.visits == 0) return {};
+    return lines_below(path.back().node, position.board(), MAX_MOVES);
+}
+
 std::vector<TaughtMove> Search::teaching() const {
     const Asking asking(mutex_);
-    const std::vector<std::size_t> slots = ranked_slots();
+    const std::vector<std::size_t> slots = ranked_slots(tree_.root());
     return slots.empty() ? std::vector<TaughtMove>() : taught_moves(tree_, *root_policy_, slots, params_.softmax_temperature, mate_edge_);
 }
 

@@ -250,7 +250,7 @@ void Search::make_room(const Batch& batch) {
     for (;;) {
         const Lock lock(mutex_);
         if (!wants_room_ || !batch.is_registered_ || is_over()) return;
-        const Path line = best_path(best_slot(tree_.root()));
+        const Path line = best_path(tree_.root(), best_slot(tree_.root()));
         for (std::size_t depth = 0; depth < line.size(); ++depth) tree_.begin_visit(line, depth);
         const Tree::Room room = tree_.make_room();
         tree_.undo_visit(line);

@@ -150,6 +150,9 @@ class Search {
     // The best moves in the order of choice: proven wins, shortest first, then as the root's policy
     // ranks them, by visits as a rule; proven losses last.
     std::vector<SearchLine> lines(std::size_t multipv) const;
+    // All moves of a position of the tree, ordered in the same way, as its side to move sees them. Below the root a move counts by its
+    // visits. Empty if the tree does not hold the position with its past, or has not evaluated it.
+    std::vector<SearchLine> lines_of(const Position& position) const;
     // The moves of which anything is known, in the same order. Cheaper than their lines.
     std::vector<RootMove> root_moves() const;
     // How far the search is, and the visits of the two moves of the root that have the most: without those of noise, and
@@ -200,10 +203,11 @@ class Search {
     void undo_collisions(Batch& batch) FUKAYOMI_REQUIRES(mutex_);
     bool is_over() const FUKAYOMI_REQUIRES(mutex_);
 
-    std::vector<std::size_t> ranked_slots() const FUKAYOMI_REQUIRES(mutex_);
+    std::vector<std::size_t> ranked_slots(Index node) const FUKAYOMI_REQUIRES(mutex_);
     std::size_t best_slot(Index node) const FUKAYOMI_REQUIRES(mutex_);
-    Path best_path(std::size_t root_slot) const FUKAYOMI_REQUIRES(mutex_);
-    SearchLine tried_line(std::size_t slot) const FUKAYOMI_REQUIRES(mutex_);
+    Path best_path(Index node, std::size_t slot) const FUKAYOMI_REQUIRES(mutex_);
+    SearchLine tried_line(Index node, const Board& board, std::size_t slot) const FUKAYOMI_REQUIRES(mutex_);
+    std::vector<SearchLine> lines_below(Index node, const Board& board, std::size_t most) const FUKAYOMI_REQUIRES(mutex_);
     std::vector<Move> known_mate(const Board& pos, const Node& node) const FUKAYOMI_REQUIRES(mutex_);
 
     const SearchParams params_;

@@ -9,7 +9,8 @@
 
 Everything listed here is imported on first use, so `import fukayomi` is quick. The sub-packages have more:
 `fukayomi.shogi` (rules and records), `fukayomi.engine` (search and analysis), `fukayomi.data` (training data),
-`fukayomi.arena` (matches and ratings), `fukayomi.learning` (training), `fukayomi.book` (opening books) and
+`fukayomi.arena` (matches and ratings), `fukayomi.learning` (training), `fukayomi.selfplay` (games of networks against
+themselves), `fukayomi.loop` (the learning loop), `fukayomi.nn` (networks in torch), `fukayomi.book` (opening books) and
 `fukayomi.usi` (the USI protocol).
 """
 
@@ -31,10 +32,20 @@ if TYPE_CHECKING:
         rate,
         sprt,
     )
-    from fukayomi.engine import Engine, Evaluation, EvaluatorError, GameAnalysis, Network, SearchResult, analyse
+    from fukayomi.data import read_records
+    from fukayomi.engine import (
+        Engine,
+        Evaluation,
+        EvaluatorError,
+        GameAnalysis,
+        Network,
+        PlaneEvaluator,
+        SearchResult,
+        analyse,
+    )
     from fukayomi.errors import FukayomiError
     from fukayomi.learning import Dataset
-    from fukayomi.listener import Listener, fan_out
+    from fukayomi.listener import Listener, ProgressPrinter, fan_out
     from fukayomi.shogi import (
         BLACK,
         WHITE,
@@ -62,7 +73,6 @@ if TYPE_CHECKING:
         UnknownFormatError,
         Variation,
         read_record,
-        read_records,
         write_record,
     )
     from fukayomi.usi import UsiEngine, UsiResult
@@ -97,7 +107,9 @@ __all__ = [
     "Network",
     "Piece",
     "PieceType",
+    "PlaneEvaluator",
     "Position",
+    "ProgressPrinter",
     "Ratings",
     "Record",
     "RecordError",
@@ -133,18 +145,22 @@ __getattr__, __dir__ = lazy(
             "Classification", "MatchListener", "MatchResult", "MovePlayer", "Ratings", "SprtResult",
             "classify_strategies", "play_match", "rate", "sprt",
         ),
-        ".engine": ("Engine", "Evaluation", "EvaluatorError", "GameAnalysis", "Network", "SearchResult", "analyse"),
+        ".engine": (
+            "Engine", "Evaluation", "EvaluatorError", "GameAnalysis", "Network", "PlaneEvaluator", "SearchResult",
+            "analyse",
+        ),
+        ".data": ("read_records",),
         ".errors": ("FukayomiError",),
         ".learning": ("Dataset",),
-        ".listener": ("Listener", "fan_out"),
+        ".listener": ("Listener", "ProgressPrinter", "fan_out"),
         ".shogi": (
             "BLACK", "WHITE", "Color", "DeclarationRule", "IllegalMoveError", "IllegalMoveInRecordError",
             "InvalidMoveError", "InvalidPackedError", "InvalidSfenError", "MateReason",
             "MateResult", "MateSolver", "Move", "Piece", "PieceType", "Position",
             "Record", "RecordedMove", "RecordError", "Repetition", "Result", "ShogiError", "Termination",
-            "UnknownFormatError", "Variation", "read_record", "read_records", "write_record",
+            "UnknownFormatError", "Variation", "read_record", "write_record",
         ),
         ".usi": ("UsiEngine", "UsiResult"),
     },
-    subpackages=("arena", "book", "data", "engine", "learning", "nn", "shogi", "usi"),
+    subpackages=("arena", "book", "data", "engine", "learning", "loop", "nn", "selfplay", "shogi", "usi"),
 )  # fmt: skip

@@ -249,8 +249,28 @@ class Position:
     Not hashable, because playing a move changes it: use `key`. In a notebook it draws itself.
     """
 
+    @overload
     def __init__(self) -> None:
         """The start position of an even game (平手)."""
+
+    @overload
+    def __init__(self, text: str) -> None:
+        """
+        A position from text.
+
+            >>> Position('4k4/9/4P4/9/9/9/9/9/4K4 b G 1').find_mate_in_one()
+            Move.from_usi('G*5b')
+            >>> Position('startpos moves 7g7f 3c3d').ply
+            3
+
+        Args:
+            text: An SFEN (`from_sfen`), or the arguments of USI's `position` command (`from_usi`).
+
+        Raises:
+            InvalidSfenError: It is neither.
+            InvalidMoveError: A word is not a move.
+            IllegalMoveError: A move is not legal.
+        """
 
     @staticmethod
     def from_sfen(sfen: str, *, allow_missing_king: bool = False) -> Position:
@@ -333,22 +353,38 @@ class Position:
     def checking_moves(self) -> Moves:
         """The legal moves that give check."""
 
-    def is_legal(self, move: Move) -> bool:
-        """Whether the move is legal."""
-
-    def gives_check(self, move: Move) -> bool:
+    def is_legal(self, move: Move | str) -> bool:
         """
-        Whether a legal move gives check.
+        Whether the move, a `Move` or its USI notation, is legal.
 
         Raises:
+            InvalidMoveError: The text is not a move.
+        """
+
+    def gives_check(self, move: Move | str) -> bool:
+        """
+        Whether a legal move, a `Move` or its USI notation, gives check.
+
+        Raises:
+            InvalidMoveError: The text is not a move.
             IllegalMoveError: The move is not legal.
         """
 
-    def push(self, move: Move) -> None:
+    def push(self, move: Move | str) -> None:
         """
         Play a move.
 
+            >>> position = Position()
+            >>> position.push('7g7f')
+            >>> position.push(position.legal_moves[0])
+            >>> position.ply
+            3
+
+        Args:
+            move: A `Move`, or its USI notation.
+
         Raises:
+            InvalidMoveError: The text is not a move.
             IllegalMoveError: The move is not legal; the position is unchanged.
         """
 
@@ -391,7 +427,7 @@ class Position:
 
     def perft(self, depth: int) -> int:
         """
-        Count the positions after `depth` plies (0 to 20). The last ply is counted without playing it.
+        Count the positions after `depth` plies (0 to 20). The last ply is counted without playing it. Ctrl-C ends it.
         """
 
     @property
@@ -411,6 +447,12 @@ class Position:
 
     def is_mated(self) -> bool:
         """Whether the side to move has no legal move and so has lost."""
+
+    def is_game_over(self) -> bool:
+        """
+        Whether the rules end the game here: the side to move has no legal move, or this is the fourth occurrence of the
+        position (`repetition`). Resignations and declarations, which a player chooses, are not in a position.
+        """
 
     def repetition(self) -> Repetition:
         """
@@ -2230,6 +2272,12 @@ class Search:
         """
         The best moves, best first: proven wins, the shortest first; then by visits, unless the root's policy has another
         order; proven losses last. Moves without visits follow by prior. Empty only if there is no legal move.
+        """
+
+    def lines_of(self, pos: fukayomi.Position) -> list[SearchLine]:
+        """
+        All moves of a position in the tree, best first, as its side to move sees them: a line for each, as in `lines`.
+        Empty if the tree does not hold the position with its past, or has not evaluated it.
         """
 
     def teaching(self) -> list[tuple[fukayomi.Move, int]]:

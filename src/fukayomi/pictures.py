@@ -7,8 +7,9 @@ import contextlib
 import io
 import locale
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from fukayomi.errors import InvalidValueError
 
@@ -23,6 +24,10 @@ JAPANESE_FONTS: Final = (
     "VL Gothic", "M PLUS 1p", "WenQuanYi Zen Hei", "Droid Sans Fallback",
 )  # fmt: skip
 """Fonts for Japanese labels, the preferred ones first."""
+
+
+NOTEBOOK_DPI: Final = 80
+"""Dots per inch of a picture in a notebook: its inches fill a page."""
 
 
 def spoken_language() -> Language:
@@ -52,6 +57,22 @@ def kind_of(path: Path, *kinds: str) -> str:
         *others, last = (f".{each}" for each in kinds)
         raise InvalidValueError(f"{path}: expected a file name that ends in {', '.join(others)} or {last}")
     return kind
+
+
+def new_figure(**options: Any) -> "Figure":
+    """An empty picture, with the options of Matplotlib's `Figure`; a notebook shows it by itself, pyplot or not."""
+    return _picture_class()(**options)
+
+
+@cache
+def _picture_class() -> "type[Figure]":
+    from matplotlib.figure import Figure  # not pyplot, which keeps figures until they are closed
+
+    class Picture(Figure):
+        def _repr_png_(self) -> bytes:
+            return picture_bytes(self, "png", NOTEBOOK_DPI)
+
+    return Picture
 
 
 def picture_bytes(figure: "Figure", kind: str, dpi: int) -> bytes:

@@ -14,9 +14,9 @@ from fukayomi import _native
 from fukayomi.data.formats.averages import HEADER, MOVE, POSITION, header_bytes, read_averages
 from fukayomi.data.formats.book import BOOK_ENTRY, read_book
 from fukayomi.data.formats.cache import CacheError, read_cache
+from fukayomi.data.formats.format import DataFileError
 from fukayomi.data.formats.kinds import DataFormat
 from fukayomi.data.formats.psv import psv_record
-from fukayomi.data.formats.rows import DataFileError
 from fukayomi.data.printing import describe
 from fukayomi.shogi import START_SFEN, Move
 

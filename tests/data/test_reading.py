@@ -31,8 +31,8 @@ from fukayomi.data import (
 from fukayomi.data.formats import format as format_module
 from fukayomi.data.formats import games as games_module
 from fukayomi.data.formats import hcpe3
-from fukayomi.data.formats.content import as_rows
 from fukayomi.data.formats.format import START, Place
+from fukayomi.data.formats.table import as_rows
 from fukayomi.listener import Listener
 from fukayomi.shogi.record import Record
 

@@ -3,9 +3,7 @@
 import pytest
 
 from fukayomi import Network, Position
-from fukayomi.engine.agreement import compare
-from fukayomi.engine.evaluation import evaluate
-from fukayomi.engine.sampling import sample_positions
+from fukayomi.engine.evaluation import compare, evaluate, sample_positions
 
 MATED = "7k1/7G1/7P1/9/9/9/9/9/K8 w - 2"
 

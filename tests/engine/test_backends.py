@@ -16,8 +16,7 @@ from fukayomi.engine.evaluation import evaluate
 from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.evaluators.backends.backend import BACKENDS, Plan, get_backend
 from fukayomi.engine.evaluators.backends.network_file import NetworkFile
-from fukayomi.engine.evaluators.network_evaluator import NetworkEvaluator
-from fukayomi.engine.evaluators.protocol import PlaneSlot
+from fukayomi.engine.evaluators.protocol import NetworkEvaluator, PlaneSlot
 from fukayomi.shogi import Position
 
 onnx = pytest.importorskip("onnx")

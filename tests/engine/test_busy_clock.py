@@ -12,9 +12,8 @@ import pytest
 from patience import one_of_several
 
 from fukayomi import UsiEngine, play_match
-from fukayomi.arena.game.choices import MARGIN_MS
-from fukayomi.arena.game.clock import GameClock
-from fukayomi.arena.game.time_control import TimeControl
+from fukayomi.arena.game.rules import MARGIN_MS
+from fukayomi.arena.game.time_control import GameClock, TimeControl
 from fukayomi.shogi.record import Record, Termination
 
 ENGINE = (sys.executable, "-m", "fukayomi", "usi")

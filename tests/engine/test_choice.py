@@ -10,12 +10,11 @@ import pytest
 from toy_network import write_network
 
 from fukayomi.engine import EvaluatorError, Network, choice
-from fukayomi.engine.agreement import Agreement
-from fukayomi.engine.choice import Trial, find_candidates, load, measure, pick
+from fukayomi.engine.choice import Choice, Trial, find_candidates, load, measure, pick, recall, remember
+from fukayomi.engine.evaluation import Agreement
 from fukayomi.engine.evaluators.backends.backend import Model, Plan, get_backend
 from fukayomi.engine.evaluators.backends.network_file import NetworkFile, int8_path
 from fukayomi.engine.network import embedded_network, load_evaluators
-from fukayomi.engine.remembered import Choice, recall, remember
 from fukayomi.engine.settings import UsiSettings
 
 CPU, OPENVINO = get_backend("cpu"), get_backend("openvino")

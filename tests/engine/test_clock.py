@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fukayomi.engine.clock import (
+from fukayomi.engine.control import (
     LATENESS_ANSWERS,
     LATENESS_MOST_MS,
     NOTHING_LEFT_MS,

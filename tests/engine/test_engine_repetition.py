@@ -10,7 +10,7 @@ from repetition_games import BEFORE, FOURTH, PERPETUAL, PERPETUAL_FOURTH, SHUFFL
 
 from fukayomi.engine import AnalysisQuery, AnalysisService, Engine, Network
 from fukayomi.engine.control import Control, Limits
-from fukayomi.engine.evaluators.stubs import hash_evaluator
+from fukayomi.engine.evaluators.protocol import hash_evaluator
 from fukayomi.engine.mate_threads import MateOptions
 from fukayomi.engine.search import Searcher
 from fukayomi.engine.settings import UsiSettings

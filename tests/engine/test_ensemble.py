@@ -5,8 +5,7 @@ import pytest
 from odd_evaluators import Failing
 
 from fukayomi import Engine, EvaluatorError, Network, Position
-from fukayomi.engine.evaluators.ensemble import EnsembleEvaluator
-from fukayomi.engine.evaluators.stubs import hash_evaluator, uniform_evaluator
+from fukayomi.engine.evaluators.protocol import EnsembleEvaluator, hash_evaluator, uniform_evaluator
 
 POSITIONS = [
     Position(),

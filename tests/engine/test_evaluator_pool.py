@@ -14,8 +14,7 @@ from fukayomi.engine import Engine, Network
 from fukayomi.engine.control import BATCH_VISITS, Control, Limits
 from fukayomi.engine.evaluator_pool import EvaluatorPool
 from fukayomi.engine.evaluators import EvaluatorError
-from fukayomi.engine.evaluators.protocol import Slot
-from fukayomi.engine.evaluators.stubs import hash_evaluator, uniform_evaluator
+from fukayomi.engine.evaluators.protocol import Slot, hash_evaluator, uniform_evaluator
 from fukayomi.engine.search import Reason, Searcher, SearchResult
 from fukayomi.shogi import Position
 

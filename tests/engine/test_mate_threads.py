@@ -11,8 +11,7 @@ from odd_evaluators import Slow
 from fukayomi._native import HashEvaluator, MateResult
 from fukayomi.engine.control import Control, Limits
 from fukayomi.engine.evaluators import EvaluatorError
-from fukayomi.engine.evaluators.protocol import Slot
-from fukayomi.engine.evaluators.stubs import StubEvaluator, hash_evaluator
+from fukayomi.engine.evaluators.protocol import Slot, StubEvaluator, hash_evaluator
 from fukayomi.engine.mate_threads import MateOptions
 from fukayomi.engine.search import MATE_SHARE, Progress, Reason, Searcher, SearchResult
 from fukayomi.engine.settings import UsiSettings

@@ -12,16 +12,15 @@ from hypothesis import strategies as st
 
 from fukayomi import Network
 from fukayomi._native import cpu_instructions
-from fukayomi.engine.agreement import compare
 from fukayomi.engine.choice import load
+from fukayomi.engine.evaluation import compare
 from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.evaluators.backends.backend import Plan
-from fukayomi.engine.evaluators.backends.native_model import ResidualModel
+from fukayomi.engine.evaluators.backends.native import ResidualModel
 from fukayomi.engine.evaluators.backends.network_file import NetworkFile
 from fukayomi.engine.evaluators.backends.residual_file import OtherNetworkError, ResidualWeights, read_residual
-from fukayomi.engine.evaluators.network_evaluator import NetworkEvaluator
-from fukayomi.engine.evaluators.probes import probe_positions
-from fukayomi.engine.evaluators.timing import filled_slot
+from fukayomi.engine.evaluators.protocol import NetworkEvaluator
+from fukayomi.engine.evaluators.timing import filled_slot, probe_positions
 from fukayomi.engine.network import embedded_network
 
 onnx = pytest.importorskip("onnx")
@@ -154,7 +153,7 @@ def test_threads_that_cannot_be_started_are_an_error(
     def refuse(*_: object) -> None:
         raise RuntimeError("Resource temporarily unavailable")
 
-    monkeypatch.setattr("fukayomi.engine.evaluators.backends.native_model.NetworkRunner", refuse)
+    monkeypatch.setattr("fukayomi.engine.evaluators.backends.native.NetworkRunner", refuse)
     with pytest.raises(EvaluatorError, match=r"cannot start 3 threads for .*5x64\.onnx: Resource temporarily"):
         ResidualModel(EMBEDDED, embedded, threads=3).allocate(4)
 

@@ -12,8 +12,7 @@ from odd_evaluators import Failing
 
 from fukayomi import Engine, Evaluation, EvaluatorError, Network, Position, _native
 from fukayomi.engine.evaluation import evaluate_packed
-from fukayomi.engine.evaluators.protocol import Slot
-from fukayomi.engine.evaluators.stubs import StubEvaluator, hash_evaluator
+from fukayomi.engine.evaluators.protocol import Slot, StubEvaluator, hash_evaluator
 
 MATED = "7k1/7G1/7P1/9/9/9/9/9/K8 w - 2"
 

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from fukayomi import Network
-from fukayomi.engine.agreement import compare
+from fukayomi.engine.evaluation import compare
 from fukayomi.engine.evaluators.backends.backend import get_backend
 from fukayomi.engine.evaluators.backends.network_file import NetworkFile
-from fukayomi.engine.evaluators.probes import probe_positions
+from fukayomi.engine.evaluators.timing import probe_positions
 
 KINDS = ["pre-activation", "all but pre-activation"]
 

@@ -8,7 +8,7 @@ import pytest
 from toy_network import write_network
 
 from fukayomi.engine import EvaluatorError, Network
-from fukayomi.engine.evaluators.probes import PROBES
+from fukayomi.engine.evaluators.timing import PROBES
 from fukayomi.shogi import Position
 
 BOARD = (62, 9, 9)

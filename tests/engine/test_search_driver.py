@@ -9,11 +9,9 @@ from odd_evaluators import Slow
 from patience import PATIENCE_S, one_of_several, seconds_of
 
 from fukayomi._native import SearchParams
-from fukayomi.engine.clock import Budget
-from fukayomi.engine.control import Control, Limits
+from fukayomi.engine.control import Budget, Control, Limits
 from fukayomi.engine.evaluators import EvaluatorError
-from fukayomi.engine.evaluators.protocol import Slot
-from fukayomi.engine.evaluators.stubs import StubEvaluator, hash_evaluator, uniform_evaluator
+from fukayomi.engine.evaluators.protocol import Slot, StubEvaluator, hash_evaluator, uniform_evaluator
 from fukayomi.engine.search import Progress, Reason, Searcher, SearchResult
 from fukayomi.shogi import Move, Position
 

@@ -8,8 +8,7 @@ import pytest
 from toy_network import write_network
 
 from fukayomi import Engine, EvaluatorError, Network, Position
-from fukayomi.engine.evaluators.protocol import Slot
-from fukayomi.engine.evaluators.stubs import StubEvaluator, hash_evaluator
+from fukayomi.engine.evaluators.protocol import Slot, StubEvaluator, hash_evaluator
 from fukayomi.engine.network import load_evaluators
 from fukayomi.engine.settings import UsiSettings, usi_options
 from fukayomi.usi.engine import UsiEngine

@@ -8,7 +8,7 @@ import pytest
 import sparse_files
 
 from fukayomi.engine import Engine, EvaluatorError, Network
-from fukayomi.engine.evaluators.network_evaluator import NetworkEvaluator
+from fukayomi.engine.evaluators.protocol import NetworkEvaluator
 from fukayomi.engine.measuring import doctor
 from fukayomi.engine.worth.worth import piece_worth
 from fukayomi.shogi import BLACK, Color, Position

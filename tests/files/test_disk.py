@@ -13,15 +13,15 @@ from listeners import Calling
 from typer.testing import CliRunner
 from verb_runs import make_games, make_inputs, run
 
+from fukayomi.data.convert.blocks import open_inputs
 from fukayomi.data.dedup import uniq
 from fukayomi.data.dedup.run import run_dedup
 from fukayomi.data.dedup.settings import DedupSettings, Mode
 from fukayomi.data.formats.averages import read_averages
-from fukayomi.data.formats.content import as_rows
 from fukayomi.data.formats.hcpe import HCPE
+from fukayomi.data.formats.table import as_rows
 from fukayomi.data.jobs import job as job_module
-from fukayomi.data.stats.unique import UniqueCounter
-from fukayomi.data.verbs import open_inputs
+from fukayomi.data.stats.statistics import UniqueCounter
 from fukayomi.files import disk as disk_module
 from fukayomi.files.atomic import AtomicFile, replace_file
 from fukayomi.files.disk import DiskError, Room

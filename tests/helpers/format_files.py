@@ -13,9 +13,9 @@ from fukayomi.data.dedup.settings import DedupSettings, Mode
 from fukayomi.data.formats.averages import averages_to_cache
 from fukayomi.data.formats.book import BOOK_ENTRY
 from fukayomi.data.formats.cache import write_cache
-from fukayomi.data.formats.content import as_rows
 from fukayomi.data.formats.hcpe import HCPE, read_hcpe
 from fukayomi.data.formats.kinds import DataFormat, Target
+from fukayomi.data.formats.table import as_rows
 
 _TARGETS = {
     DataFormat.HCPE: Target.HCPE,

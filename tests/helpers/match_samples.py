@@ -6,8 +6,7 @@ from pathlib import Path
 
 from fukayomi.arena.game.openings import Opening
 from fukayomi.arena.game.referee import PlayedGame
-from fukayomi.arena.match.schedule import ScheduledGame
-from fukayomi.arena.match.settings import MatchSettings
+from fukayomi.arena.match.settings import MatchSettings, ScheduledGame
 from fukayomi.arena.statistics.move_times import AnswerTime
 from fukayomi.shogi import Position
 from fukayomi.shogi.record import Record, RecordedMove, Result, Termination

@@ -3,8 +3,7 @@
 import time
 
 from fukayomi.engine.evaluators import EvaluatorError
-from fukayomi.engine.evaluators.protocol import Slot
-from fukayomi.engine.evaluators.stubs import StubEvaluator, hash_evaluator
+from fukayomi.engine.evaluators.protocol import Slot, StubEvaluator, hash_evaluator
 
 
 class Slow(StubEvaluator):

@@ -9,8 +9,7 @@ import match_samples
 import selfplay_chunks
 
 from fukayomi.arena.game.openings import Opening
-from fukayomi.arena.match.schedule import ScheduledGame, schedule
-from fukayomi.arena.match.settings import MatchSettings
+from fukayomi.arena.match.settings import MatchSettings, ScheduledGame, schedule
 from fukayomi.arena.match.store import MatchStore
 from fukayomi.loop.journal import Games, Gated, Ingested, Journal, KeptNetwork, Measured, Played, Started, Trained
 from fukayomi.loop.settings import build_settings

@@ -7,26 +7,18 @@ from pathlib import Path
 import numpy as np
 from game_samples import random_games
 
+from fukayomi.data.conditions import FilterConditions
+from fukayomi.data.convert.blocks import Inputs, open_inputs
 from fukayomi.data.formats import format as format_module
 from fukayomi.data.formats import games as games_module
 from fukayomi.data.formats import hcpe3
-from fukayomi.data.formats.content import as_rows
 from fukayomi.data.formats.games import record_from_game
 from fukayomi.data.formats.hcpe3 import Games, join_games
 from fukayomi.data.formats.psv import hcpe_to_psv
+from fukayomi.data.formats.table import as_rows
 from fukayomi.data.jobs import job
-from fukayomi.data.verbs import (
-    FilterConditions,
-    Inputs,
-    Summary,
-    filter,
-    fix_eval,
-    merge,
-    open_inputs,
-    sample,
-    shuffle,
-    split,
-)
+from fukayomi.data.jobs.job import Summary
+from fukayomi.data.verbs import filter, fix_eval, merge, sample, shuffle, split
 from fukayomi.listener import SILENT, Listener
 from fukayomi.shogi.formats import write_csa
 from fukayomi.shogi.record import Result

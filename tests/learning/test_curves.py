@@ -28,8 +28,8 @@ from fukayomi.learning import (
     train,
 )
 from fukayomi.learning.curves import pictures
-from fukayomi.learning.curves.series import SECONDS, Curve, CurveLog
-from fukayomi.learning.listeners.listener import RunStart
+from fukayomi.learning.curves.readers import SECONDS, Curve, CurveLog
+from fukayomi.learning.listeners import RunStart
 from fukayomi.nn import NetworkConfig
 
 

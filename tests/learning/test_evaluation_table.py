@@ -4,6 +4,8 @@ import csv
 import errno
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -14,12 +16,13 @@ from command_app import app
 from typer.testing import CliRunner
 
 from fukayomi import _native
+from fukayomi.data import write_data
 from fukayomi.data.convert.writers import DataWriter
 from fukayomi.data.formats.hcpe3 import Game, join_games, read_hcpe3
+from fukayomi.data.formats.psv import psv_record
 from fukayomi.learning import Dataset, evaluate, evaluate_networks, export_network
-from fukayomi.learning.bootstrap import percentile_estimates, resample_means
 from fukayomi.learning.data.tensors import TensorBatch
-from fukayomi.learning.metrics import MEASURES
+from fukayomi.learning.metrics import MEASURES, percentile_estimates, resample_means
 from fukayomi.nn import NetworkConfig, PolicyValueNetwork, save_parameters
 from fukayomi.nn.network import evaluation_mode
 from fukayomi.shogi import Move, Position
@@ -296,3 +299,43 @@ def test_a_network_that_is_not_finite_is_named(files: list[Path], games: Path) -
     bad.state_dict()["value.fc2.bias"].fill_(float("nan"))
     with pytest.raises(ValueError, match="bad: the network's policy or value is not finite"):
         evaluate_networks({"good": files[0], "bad": bad}, {"games": Dataset(games)})
+
+
+def test_onnx_files_have_the_metrics_of_their_networks(test_file: Path, tmp_path: Path) -> None:
+    trained = network(7)
+    export_network(trained, tmp_path / "network.onnx")
+    moves = ("7g7f", None)
+    psv = tmp_path / "valueless.psv"
+    write_data(psv, [psv_record(Position().sfen(), move, score_cp=60, ply=1, result=1) for move in moves])
+    tests = {"games": Dataset(games_file(tmp_path / "games.hcpe3", [5, 3, 8])), "rows": test_file, "psv": psv}
+    table = evaluate_networks({"torch": trained, "onnx": tmp_path / "network.onnx"}, tests, val_lambda=0.7, resamples=0)
+    for row in table.differences:
+        for estimate in row.measures.values():
+            assert estimate.value == pytest.approx(0, abs=1e-5)
+
+
+def test_files_are_named_by_their_names(test_file: Path, tmp_path: Path) -> None:
+    paths = [tmp_path / name for name in ("old.onnx", "new.onnx")]
+    for seed, path in enumerate(paths):
+        export_network(network(seed), path)
+    table = evaluate_networks(paths, str(test_file), resamples=0)
+    assert [(row["network"], row["minus"]) for row in table.rows()] == [
+        ("old.onnx", None), ("new.onnx", None), ("new.onnx", "old.onnx"),
+    ]  # fmt: skip
+    assert [test.name for test in table.tests] == [test_file.name]
+    (tmp_path / "other").mkdir()
+    same = paths[0].rename(tmp_path / "other" / "new.onnx")
+    table = evaluate_networks([str(same), paths[1]], [test_file], resamples=0)
+    assert [result.network for result in table.results] == [str(same), str(paths[1])]
+    assert evaluate(same, test_file).positions == len(Dataset(test_file))
+
+
+def test_onnx_files_are_evaluated_without_torch(test_file: Path, tmp_path: Path) -> None:
+    export_network(network(3), tmp_path / "network.onnx")
+    command = ["eval-model", str(tmp_path / "network.onnx"), str(test_file), "--json"]
+    code = (
+        f"import sys; sys.modules['torch'] = None; sys.argv[1:] = {command!r}; import fukayomi.__main__ as m; m.main()"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600)
+    assert run.returncode == 0, run.stderr
+    assert json.loads(run.stdout)["results"][0]["positions"] == len(Dataset(test_file))

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from fukayomi.data.dedup import average
 from fukayomi.learning import Batch, Dataset, TrainingError
+from fukayomi.learning.data.dataset import require_targets
 from fukayomi.learning.data.tensors import TensorBatch
-from fukayomi.learning.head_losses import head_losses, require_targets
+from fukayomi.learning.loss import head_losses
 from fukayomi.nn.config import HeadName
 
 SIZES: dict[HeadName, int] = {"soft-policy": 2187, "short-term-value": 2, "wdl": 3, "plies-left": 1, "reply": 2187}

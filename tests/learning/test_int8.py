@@ -14,7 +14,7 @@ from toy_network import write_network
 from typer.testing import CliRunner
 
 from fukayomi import Network, Position
-from fukayomi.engine.agreement import Agreement
+from fukayomi.engine.evaluation import Agreement
 from fukayomi.learning import export_int8
 from fukayomi.nn import NetworkConfig, PolicyValueNetwork, save_parameters
 

@@ -8,8 +8,8 @@ from benchmark_figures import figures_of
 
 from fukayomi import _native
 from fukayomi.data.convert.writers import DataWriter
-from fukayomi.data.formats.content import Rows, as_games
 from fukayomi.data.formats.hcpe import HCPE
+from fukayomi.data.formats.table import Rows, as_games
 from fukayomi.shogi import Position
 
 

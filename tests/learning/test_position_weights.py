@@ -23,12 +23,18 @@ from fukayomi.data.formats.hcpe3 import join_games
 from fukayomi.files.inputs import file_sha256
 from fukayomi.learning import Dataset, TrainingSettings, evaluate, train
 from fukayomi.learning.checkpoint import load_checkpoint
-from fukayomi.learning.data.batches import training_batches
+from fukayomi.learning.data.batch import training_batches
 from fukayomi.learning.data.tensors import TensorBatch
-from fukayomi.learning.head_losses import head_losses
-from fukayomi.learning.layers import LayerError, LayerInfo, find_layer_weights, layer_path, sidecar_of
-from fukayomi.learning.loss import LossWeights, SoftPolicy, Targets, TeacherTargets, compute_losses
-from fukayomi.learning.position_weights import encode_weights, weights_of
+from fukayomi.learning.layers import (
+    LayerError,
+    LayerInfo,
+    encode_weights,
+    find_layer_weights,
+    layer_path,
+    sidecar_of,
+    weights_of,
+)
+from fukayomi.learning.loss import LossWeights, SoftPolicy, Targets, TeacherTargets, compute_losses, head_losses
 from fukayomi.learning.settings import TrainingError
 from fukayomi.learning.training.configuration import RunConfiguration
 from fukayomi.nn import NetworkConfig

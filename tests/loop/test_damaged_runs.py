@@ -13,10 +13,9 @@ from typer.testing import CliRunner
 from fukayomi.cli.main import make_app
 from fukayomi.learning.checkpoint import load_checkpoint
 from fukayomi.loop import LoopError, LoopListener, learn
-from fukayomi.loop.folder import RunFolder
 from fukayomi.loop.ingest import Manifest
 from fukayomi.loop.journal import Journal, Trained
-from fukayomi.loop.run import Run
+from fukayomi.loop.run import Run, RunFolder
 from fukayomi.loop.steps import check_run
 
 EMBEDDED = {"name": "a", "network": "embedded"}

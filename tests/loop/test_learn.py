@@ -21,13 +21,11 @@ from fukayomi.learning.checkpoint import load_checkpoint
 from fukayomi.learning.models import load_network
 from fukayomi.listener import Listener
 from fukayomi.loop import LoopError, LoopListener, learn
-from fukayomi.loop.folder import RunFolder
 from fukayomi.loop.ingest import Comparison, IngestResult, Manifest, ingest
 from fukayomi.loop.journal import Gated, Ingested, Journal, Measured, Played, Trained
 from fukayomi.loop.learner import TrainingFile, create_network, mixed_data
-from fukayomi.loop.report.series import read_series
-from fukayomi.loop.report.status import read_status
-from fukayomi.loop.run import Run
+from fukayomi.loop.report.status import read_series, read_status
+from fukayomi.loop.run import Run, RunFolder
 from fukayomi.loop.settings import OPENINGS
 from fukayomi.selfplay import find_chunks
 from fukayomi.selfplay.chunk import ResultCounts, write_chunk

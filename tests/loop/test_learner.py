@@ -13,11 +13,11 @@ from fukayomi.learning.data.dataset import Dataset
 from fukayomi.learning.evaluation import evaluate
 from fukayomi.learning.layers import layer_path, sidecar_of
 from fukayomi.loop import LoopError, LoopListener, learn
-from fukayomi.loop.folder import RunFolder
 from fukayomi.loop.ingest import Manifest
 from fukayomi.loop.journal import Gated, Journal, KeptNetwork, Played, Started, Trained
 from fukayomi.loop.learner import begins_from
 from fukayomi.loop.reanalysis import LAYER
+from fukayomi.loop.run import RunFolder
 
 QUICK: dict[str, Any] = {"gate": {"mode": "off"}, "strength": {"games": 0}}
 CHECKPOINT = "learner/checkpoint.pt"

@@ -15,12 +15,11 @@ from fukayomi.engine import EvaluatorError
 from fukayomi.engine.evaluators.backends.network_file import NetworkFile, int8_path
 from fukayomi.files.inputs import file_sha256
 from fukayomi.loop import LoopError, learn, read_status
-from fukayomi.loop.folder import RunFolder
 from fukayomi.loop.generation import play_here
 from fukayomi.loop.journal import Journal
 from fukayomi.loop.learner import TrainingFile, publish
-from fukayomi.loop.matches.strength import measure
-from fukayomi.loop.run import Run
+from fukayomi.loop.matches import measure
+from fukayomi.loop.run import Run, RunFolder
 from fukayomi.loop.settings import GeneratorSettings
 from fukayomi.selfplay.league import LeagueNetwork, LeagueSettings
 

@@ -11,11 +11,10 @@ import pytest
 
 from fukayomi._native import decode_hcpe3
 from fukayomi.loop import LoopError, learn, read_status, write_report
-from fukayomi.loop.folder import RunFolder
 from fukayomi.loop.generation import league_settings
 from fukayomi.loop.ingest import Manifest, RejectedError, validate_chunk
 from fukayomi.loop.journal import Games, Gated, Ingested, Journal, KeptNetwork, Played, Started, Trained
-from fukayomi.loop.run import Run
+from fukayomi.loop.run import Run, RunFolder
 from fukayomi.selfplay import find_chunks, read_chunk
 from fukayomi.selfplay.chunk import sidecar_of
 

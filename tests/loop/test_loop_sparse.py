@@ -18,10 +18,9 @@ from fukayomi.files.inputs import file_sha256
 from fukayomi.learning.checkpoint import load_checkpoint
 from fukayomi.learning.models import export_network, load_network
 from fukayomi.loop import LoopError, build_settings, read_status
-from fukayomi.loop.folder import RunFolder
 from fukayomi.loop.journal import Journal, Played, Reanalyzed, Trained
 from fukayomi.loop.learner import create_network
-from fukayomi.loop.run import Run
+from fukayomi.loop.run import Run, RunFolder
 from fukayomi.loop.settings import read_settings
 from fukayomi.loop.steps import check_run
 from fukayomi.nn.sparse_config import SparseConfig

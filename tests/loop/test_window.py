@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fukayomi.loop.window import WindowSettings, buy_steps, newest, window_positions
+from fukayomi.loop.settings import WindowSettings, buy_steps, newest, window_positions
 
 windows = st.builds(
     WindowSettings,

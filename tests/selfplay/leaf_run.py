@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from fukayomi.engine.evaluators.stubs import hash_evaluator
+from fukayomi.engine.evaluators.protocol import hash_evaluator
 from fukayomi.engine.network import Network
 from fukayomi.listener import SILENT, Listener
 from fukayomi.selfplay import LeafSettings, Leaves, collect_leaves

@@ -7,7 +7,7 @@ import selfplay_chunks
 
 from fukayomi.data.formats.hcpe import ResultFlag
 from fukayomi.data.formats.hcpe3 import Hcpe3Error, join_games
-from fukayomi.selfplay.chunk_games import list_games, read_game
+from fukayomi.selfplay.chunk import list_games, read_game
 from fukayomi.shogi import Color, Position
 from fukayomi.shogi.record import Result, Termination
 

@@ -19,10 +19,10 @@ from patience import until
 
 from fukayomi._native import MAX_MOVES, centipawns, encode_hcp, position_from_hcp
 from fukayomi.data import Games, check_data
+from fukayomi.data.formats.format import DataFileError
 from fukayomi.data.formats.hcpe3 import join_games, read_hcpe3
-from fukayomi.data.formats.rows import DataFileError
 from fukayomi.engine.evaluators import EvaluatorError
-from fukayomi.engine.evaluators.stubs import hash_evaluator, uniform_evaluator
+from fukayomi.engine.evaluators.protocol import hash_evaluator, uniform_evaluator
 from fukayomi.engine.network import Network
 from fukayomi.files.disk import DiskError
 from fukayomi.files.lock import FolderLock, LockedError

@@ -1,6 +1,10 @@
 """Counts of positions that many programs agree on."""
 
 import json
+import os
+import signal
+import threading
+import time
 
 import pytest
 from command_app import app
@@ -64,3 +68,26 @@ def test_command_rejects_a_bad_sfen() -> None:
     result = CliRunner().invoke(app, ["perft", "1", "--sfen", "nonsense"])
     assert result.exit_code == 2
     assert "nonsense" in result.stderr
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT between processes")
+def test_ctrl_c_ends_a_long_count() -> None:
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    began = time.monotonic()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            Position().perft(12)
+    finally:
+        timer.join()
+        signal.signal(signal.SIGINT, before)
+    assert time.monotonic() - began < 30
+
+
+def test_a_thread_counts_too() -> None:
+    found: list[int] = []
+    thread = threading.Thread(target=lambda: found.append(Position().perft(4)))
+    thread.start()
+    thread.join()
+    assert found == [719731]

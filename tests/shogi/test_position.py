@@ -234,3 +234,37 @@ def test_examples_of_methods(of: type) -> None:
         assert results.failed == 0
         tried += results.attempted
     assert tried >= (8 if of is Position else 0)
+
+
+def test_a_position_from_text_is_an_sfen_or_the_arguments_of_position() -> None:
+    assert Position(START_SFEN) == Position("startpos") == Position(" position startpos") == Position()
+    assert Position("startpos moves 7g7f").usi() == "startpos moves 7g7f"
+    assert Position(f"sfen {START_SFEN} moves 7g7f").moves == [Move.from_usi("7g7f")]
+    with pytest.raises(InvalidSfenError, match="found 1 fields"):
+        Position("7g7f")
+    with pytest.raises(IllegalMoveError, match="7g7e"):
+        Position("startpos moves 7g7e")
+
+
+def test_moves_may_be_named_in_usi() -> None:
+    position = Position()
+    position.push("7g7f")
+    position.push(Move.from_usi("3c3d"))
+    assert position.is_legal("8h2b+")
+    assert not position.is_legal("8h2c")
+    assert not position.gives_check("8h2b+")
+    with pytest.raises(InvalidMoveError, match="seven"):
+        position.push("seven")
+    with pytest.raises(IllegalMoveError):
+        position.push("7g7f")
+    assert position.ply == 3
+
+
+def test_a_game_is_over_by_mate_and_by_the_fourth_occurrence() -> None:
+    mated = Position("4k4/4G4/4P4/9/9/9/9/9/4K4 w 2r2b3g4s4n4l17p 1")
+    assert mated.is_game_over()
+    position = Position()
+    for move in ["2h3h", "8b7b", "3h2h", "7b8b"] * 3:
+        assert not position.is_game_over()
+        position.push(move)
+    assert position.is_game_over()

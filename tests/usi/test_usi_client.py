@@ -99,6 +99,7 @@ def test_chatter_on_stderr_does_not_block() -> None:
     with mock("if line == 'isready': sys.stderr.write('noise\\n' * 100_000); say('readyok')") as client:
         client.handshake()
         client.wait_ready(PATIENCE_S)
+        assert client.state is State.READY
 
 
 def test_a_bestmove_that_is_none_is_an_error() -> None:

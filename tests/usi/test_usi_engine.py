@@ -5,7 +5,7 @@ from engine_talk import DECLARED, MATE_IN_ONE, MATED, Start, moves_of, never_ans
 from patience import PATIENCE_S
 
 from fukayomi.engine import Engine, Network
-from fukayomi.engine.evaluators.stubs import hash_evaluator
+from fukayomi.engine.evaluators.protocol import hash_evaluator
 from fukayomi.shogi import START_SFEN, Position
 from fukayomi.usi.client import UsiClient
 from fukayomi.usi.text import Go

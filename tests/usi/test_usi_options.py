@@ -119,7 +119,8 @@ def test_option_lines_round_trip() -> None:
 def test_any_option_line_is_read_or_refused(text: str) -> None:
     for prefix in ("", "option name ", "option name X type spin "):
         with contextlib.suppress(UsiTextError):
-            Option.from_text(prefix + text)
+            option = Option.from_text(prefix + text)
+            assert Option.from_text(option.text()) == option
 
 
 def test_reads_a_file_of_suggestions() -> None:

@@ -108,14 +108,14 @@ def test_go_round_trip(go: Go) -> None:
 def test_any_line_is_a_command_or_an_error(line: str) -> None:
     for prefix in ("", "go ", "position ", "setoption ", "ponderhit ", "position sfen "):
         with contextlib.suppress(UsiTextError):
-            parse_command(prefix + line)
+            assert parse_command(prefix + line) is not None or not prefix
 
 
 @given(st.text(max_size=100))
 def test_any_line_is_an_answer_or_an_error(line: str) -> None:
     for prefix in ("", "info ", "bestmove ", "checkmate ", "info score ", "info pv "):
         with contextlib.suppress(UsiTextError):
-            parse_answer(prefix + line)
+            assert parse_answer(prefix + line) is not None or not prefix
 
 
 ANSWERS = [

@@ -19,7 +19,7 @@ OpenPage = Callable[..., Page]
 @pytest.fixture(scope="session")
 def server() -> Iterator[WebServer]:
     """A server that all tests share: without network and without files."""
-    with WebServer(WebSettings(evaluator="<hash>")) as started:
+    with WebServer(WebSettings(evaluator="<hash>", port=0)) as started:
         yield started
 
 
@@ -39,7 +39,7 @@ def serve() -> Iterator[Serve]:
     started: list[WebServer] = []
 
     def serve(**settings: Any) -> WebServer:
-        started.append(WebServer(WebSettings(**({"evaluator": "<hash>"} | settings))).__enter__())
+        started.append(WebServer(WebSettings(**({"evaluator": "<hash>", "port": 0} | settings))).__enter__())
         return started[-1]
 
     yield serve

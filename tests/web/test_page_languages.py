@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect
 from web_board import PHONE, remembering
 
 from fukayomi.engine.report.graph import COLORS
-from fukayomi.shogi.glyphs import DIGITS, KANJI
+from fukayomi.shogi.svg import DIGITS, KANJI
 from fukayomi.web import WebServer
 
 expect.set_options(timeout=1000 * PATIENCE_S)
@@ -69,6 +69,7 @@ def test_browser_chooses_the_language_until_the_reader_does(open_page: OpenPage,
     page = open_page(locale="ja-JP", storage_state=remembering(server.origin, engine=False))
     expect(page.locator("html")).to_have_attribute("lang", "ja")
     expect(page.get_by_role("tab", name="検討")).to_be_visible()
+    page.locator(".settings > summary").click()
     page.get_by_label("言語").select_option("en")
     expect(page.get_by_role("tab", name="Analyse")).to_be_visible()
     expect(page.locator("html")).to_have_attribute("lang", "en")
@@ -80,6 +81,7 @@ def test_dark_mode_is_the_browsers_until_the_reader_chooses(open_page: OpenPage,
     page = open_page(color_scheme="dark", storage_state=remembering(server.origin, engine=False))
     body = page.locator("body")
     expect(body).to_have_css("background-color", "rgb(21, 24, 28)")
+    page.locator(".settings > summary").click()
     page.get_by_label("Colours").select_option("light")
     expect(body).to_have_css("background-color", "rgb(244, 242, 236)")
     page.reload()

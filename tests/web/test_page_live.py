@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 from web_board import PHONE, move, remembering
 
 from fukayomi.engine.evaluators import EvaluatorError
-from fukayomi.engine.evaluators.stubs import CoreStubEvaluator
+from fukayomi.engine.evaluators.protocol import CoreStubEvaluator
 from fukayomi.web import WebServer, WebSettings
 
 expect.set_options(timeout=1000 * PATIENCE_S)
@@ -55,7 +55,7 @@ def test_lines_arrows_and_what_the_reader_chooses(open_page: OpenPage, server: W
     expect(page.locator(".live-state")).to_contain_text("200 nodes")
     arrows = page.locator(".board .arrow")
     expect(arrows.last).to_have_class(re.compile("best"))
-    expect(arrows.last.locator("text")).to_have_text(re.compile(r"^\d+$"))
+    expect(page.locator(".board .arrow-label.best text")).to_have_text(re.compile(r"^\d+$"))
     assert 1 <= arrows.count() <= 3
     page.get_by_label("Lines").select_option("5")
     expect(rows).to_have_count(5)
@@ -160,7 +160,7 @@ def test_mate_is_announced_as_proven(open_page: OpenPage, server: WebServer) -> 
 
 
 def test_page_finds_a_server_that_was_killed_and_is_back(open_page: OpenPage, problems: list[str]) -> None:
-    settings = WebSettings(evaluator="<hash>", files=(ROOT / "examples" / "game.csa",))
+    settings = WebSettings(evaluator="<hash>", port=0, files=(ROOT / "examples" / "game.csa",))
     with WebServer(settings) as server:
         page = open_page(server=server, **limited(server))
         state(page, "limit")

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 
 import pytest
+from page_play import begin, expect_moves, expect_phase
 from playwright.sync_api import Page, expect
 from web_board import PHONE, click, move, tap
 
@@ -14,14 +15,6 @@ OpenPage = Callable[..., Page]
 Serve = Callable[..., WebServer]
 MATE_NEXT = "4k4/9/4P4/9/9/9/9/9/4K4 b G2r2b3g4s4n4l17p 1"
 ENTERED = "1+R2K1+B2/PPPPPPPPP/2+B3+R2/9/9/9/9/9/4k4 b GS 1"
-
-
-def begin(page: Page, **choices: str) -> None:
-    """Choose and begin: ``begin(page, nodes="10", color="white")``."""
-    for name, value in ({"nodes": "10"} | choices).items():
-        page.locator(f'select[name="play.{name}"]').select_option(value)
-    page.locator('[data-action="begin"]').click()
-    expect(page.locator(".play-game")).to_be_visible()
 
 
 def begin_from(page: Page, sfen: str) -> None:
@@ -38,15 +31,6 @@ def begin_from(page: Page, sfen: str) -> None:
     )
     expect(words).not_to_have_text(before)
     begin(page, start="board")
-
-
-def expect_phase(page: Page, phase: str) -> None:
-    expect(page.locator(f'.play-game[data-phase="{phase}"]')).to_be_visible()
-
-
-def expect_moves(page: Page, count: int) -> None:
-    """Wait until the record has so many moves."""
-    expect(page.locator('.record [data-node]:not([data-node="0"])')).to_have_count(count)
 
 
 def test_a_game_by_clicks_with_taking_back_hint_and_resignation(open_page: OpenPage) -> None:

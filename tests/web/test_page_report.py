@@ -69,13 +69,15 @@ def test_graph_mistakes_and_figures(report: Page, analysis: Path) -> None:
     expect(cards).to_have_count(len(mistakes))
     expect(report.locator(".graph .mark")).to_have_count(len(mistakes))
     cards.nth(1).get_by_role("button").first.click()
-    expect(report.locator(".moves .current .ply")).to_have_text(str(mistakes[1]["ply"]))
-    expect(report.locator(".moves .current .mark")).to_be_visible()
-    expect(report.locator(".verdict")).to_contain_text(f"{100 * mistakes[1]['loss']:.1f} %")
+    current = report.locator(".moves .current .ply")
+    expect(current).to_have_text(str(mistakes[1]["ply"] - 1))  # before it, where a better move can be found
+    expect(report.locator(".position-card .next-mistake")).to_contain_text(f"{100 * mistakes[1]['loss']:.1f} %")
     report.keyboard.press("n")
-    expect(report.locator(".moves .current .ply")).to_have_text(str(mistakes[2]["ply"]))
+    expect(current).to_have_text(str(mistakes[2]["ply"] - 1))
     report.keyboard.press("Shift+n")
-    expect(report.locator(".moves .current .ply")).to_have_text(str(mistakes[1]["ply"]))
+    expect(current).to_have_text(str(mistakes[1]["ply"] - 1))
+    report.keyboard.press("ArrowRight")
+    expect(report.locator(".moves .current .mark")).to_be_visible()
     box = report.locator(".graph svg").bounding_box()
     assert box is not None
     report.locator(".graph svg").click(position={"x": box["width"] - 10, "y": 60})
@@ -98,7 +100,7 @@ def test_report_stays_when_the_game_goes_on(report: Page, short_game: Path) -> N
     report.get_by_label("Type a move").press("Enter")
     expect(report.locator(".moves .current .ply")).to_have_text("31")
     expect(report.locator(".graph")).to_be_visible()
-    expect(report.locator(".verdict")).to_have_count(0)
+    expect(report.locator(".position-card .kind")).to_have_count(0)
 
 
 def test_accuracy_is_the_mean_of_the_moves(report: Page, analysis: Path) -> None:

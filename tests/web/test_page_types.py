@@ -49,6 +49,7 @@ def test_play(tool: ModuleType, server: WebServer) -> None:
     state = ask(server, "POST", "/api/play", {"nodes": 1, "main_ms": 60_000}).json
     at = f"/api/play/{state['id']}"
     assert list(tool.faults(ask(server, "POST", f"{at}/hint", {}).json, tool.PlayHint)) == []
+    assert list(tool.faults(ask(server, "POST", "/api/mate", {}).json, tool.MateAnswer)) == []
     moved = ask(server, "POST", f"{at}/move", {"usi": "7g7f", "ply": 0}).json
     ended = ask(server, "POST", f"{at}/resign", {}).json
     for each in (state, moved, ended):

@@ -103,6 +103,7 @@ def test_question_that_is_refused_is_asked_once(open_page: OpenPage, server: Web
     expect(page.locator(".error")).to_have_text("the network failed")
     page.keyboard.press("?")  # the page is drawn again
     page.keyboard.press("Escape")
+    page.locator(".settings > summary").click()
     page.locator("#language").select_option("ja")
     expect(page.get_by_role("tab", name="駒の価値")).to_be_visible()
     assert len(asked) == 1

@@ -350,7 +350,7 @@ def test_ratings_of_a_learning_run_are_kept_until_there_are_games(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder, reader, rated = run_samples.learning_run(tmp_path / "run", generations=1), LearningReader(), []
-    monkeypatch.setattr("fukayomi.loop.matches.strength.rate_networks", lambda folder: rated.append(folder))
+    monkeypatch.setattr("fukayomi.loop.matches.rate_networks", lambda folder: rated.append(folder))
     for _ in range(3):
         reader.document(folder)
     assert len(rated) == 1

@@ -170,6 +170,11 @@ def test_a_test_stands_between_its_bounds_in_japanese(show, tmp_path: Path) -> N
     expect(games).to_have_count(100)
     page.get_by_role("button", name="さらに表示").click()
     expect(games).to_have_count(130)
+    games.nth(120).locator("button").click()
+    expect(page.locator("#tab-analyse")).to_have_attribute("aria-selected", "true")
+    page.locator("#tab-matches").click()  # the list is where it was left
+    expect(games).to_have_count(130)
+    expect(games.nth(120)).to_be_in_viewport()
 
 
 def test_several_matches_are_a_league_on_a_narrow_screen(show, tmp_path: Path) -> None:

@@ -99,7 +99,7 @@ def test_uploads_are_read_or_refused(data: bytes) -> None:
         found = read_games(data, "x")
     except Refused:
         return
-    json_bytes(found)
+    assert json.loads(json_bytes(found))["games"]
 
 
 @pytest.mark.parametrize("opening", ["[", '{"a":', '{"positions":[', '{"moves":[{"forks":[['])

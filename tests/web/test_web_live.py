@@ -289,6 +289,39 @@ def test_reports_come_at_most_about_five_times_a_second(gate: Gate) -> None:
     assert 1 <= len(reports) <= 2 + (time.monotonic() - began) / 0.15  # the first after 0.1 s, and the last at the end
 
 
+def test_searches_pause_while_a_game_is_answered(gate: Gate) -> None:
+    gate.opened.set()
+    live, box = LiveAnalysis(gate), Box()
+
+    def nodes() -> int:
+        return max((message["nodes"] for message in box.messages if message["type"] == "report"), default=0)
+
+    live.analyse(box, 1, Query(START_SFEN, (), 5, None, None))
+    until(nodes)
+    job = threading.Event()
+    with live.pausing(job.set) as pause, live.game_first():
+        assert pause.is_asked
+        assert job.is_set()
+        until(lambda: not live._pauses - {pause})  # pyright: ignore[reportPrivateUsage]
+        before, visits = nodes(), box.messages[-1]["visits"]
+        time.sleep(0.5)  # reports would come five times a second
+        assert nodes() == before
+        assert box.ends() == []
+    until(lambda: nodes() > before)
+    assert box.messages[-1]["visits"] > visits  # it goes on with its tree
+    assert live.searches == 1
+    live.analyse(box, 2, Query(START_SFEN, ("7g7f",), 5, 400, None))
+    with live.game_first():  # before it has begun, or after: it has its nodes in the end
+        pass
+    until(lambda: box.ends()[-1] == (2, "limit"))
+    assert box.messages[-2]["nodes"] >= 400
+    with live.game_first():
+        live.analyse(box, 3, Query(START_SFEN, ("2g2f",), 5, None, None))
+        live.stop(box, 3)  # also while it waits
+    assert box.ends()[-1] == (3, "stopped")
+    live.close()
+
+
 def test_jobs_let_a_search_with_a_limit_go_first(gate: Gate) -> None:
     live, box, given_up, over = LiveAnalysis(gate), Box(), threading.Event(), threading.Event()
     live.analyse(box, 1, Query(START_SFEN, (), 5, 50, None))

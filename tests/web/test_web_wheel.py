@@ -21,7 +21,7 @@ sys.path[:0] = [sys.argv[1], sys.argv[2]]
 import fukayomi
 from fukayomi.web import WebServer, WebSettings
 from web_client import ask
-with WebServer(WebSettings(evaluator="<hash>")) as server:
+with WebServer(WebSettings(evaluator="<hash>", port=0)) as server:
     sizes = {path: len(ask(server, "GET", path).body) for path in json.loads(sys.argv[3])}
 print(json.dumps([fukayomi.__file__, sizes]))
 """

@@ -32,13 +32,12 @@ from fukayomi.arena.ratings.rating import PlayerRating
 from fukayomi.arena.statistics.move_times import Times
 from fukayomi.arena.statistics.sequential_elo import SequentialElo
 from fukayomi.arena.statistics.sprt import SprtDecision, SprtModel
-from fukayomi.loop.report.series import GenerationSeries
-from fukayomi.loop.report.status import GenerationRow, LeagueRow, Now, WorkerFlag
+from fukayomi.loop.report.status import GenerationRow, GenerationSeries, LeagueRow, Now, WorkerFlag
 from fukayomi.shogi.record import Termination
 from fukayomi.web.play.question import PlayQuestion
 from fukayomi.web.play.routes import MoveQuestion
 from fukayomi.web.play.strength import Measured
-from fukayomi.web.positions import PositionQuestion
+from fukayomi.web.positions import PositionQuestion, TriedQuestion
 from fukayomi.web.records import SaveQuestion
 from fukayomi.web.search.analyses import JobQuestion, JobState
 from fukayomi.web.socket import Analyse, Stop
@@ -47,7 +46,10 @@ from fukayomi.web.worth import WorthQuestion
 FILE = Path(__file__).resolve().parents[1] / "javascript" / "documents.d.ts"
 Side = Literal["b", "w"]
 ColorName = Literal["black", "white"]
-QUESTIONS = (Analyse, JobQuestion, MoveQuestion, PlayQuestion, PositionQuestion, SaveQuestion, Stop, WorthQuestion)
+QUESTIONS = (
+    Analyse, JobQuestion, MoveQuestion, PlayQuestion, PositionQuestion, SaveQuestion, Stop, TriedQuestion,
+    WorthQuestion,
+)  # fmt: skip
 
 
 # ------------------------------------------------------------------------------------------ the page and its records
@@ -317,6 +319,14 @@ class PlayHint(TypedDict):
     win_rate: float
     cp: int
     nodes: int
+
+
+class MateAnswer(TypedDict):
+    reason: Literal["mate", "no_mate", "nodes", "time", "stopped"]
+    nodes: int
+    moves: list[str]
+    japanese: list[str]
+    english: list[str]
 
 
 class WorthPiece(TypedDict):
@@ -615,8 +625,8 @@ class GamePage(TypedDict):
 
 ANSWERS = (
     ServerState, Facts, GameRecord, OpenedGames, Score, AnalysisDocument, JobMessage, JobDocument, ReportMessage,
-    EndMessage, StateMessage, PlayMessage, PlayHint, Measured, WorthAnswer, RunList, DamagedDocument, TrainingDocument,
-    LearningDocument, SelfplayDocument, EloRange, MatchDocument, GamePage,
+    EndMessage, StateMessage, PlayMessage, PlayHint, Measured, MateAnswer, WorthAnswer, RunList, DamagedDocument,
+    TrainingDocument, LearningDocument, SelfplayDocument, EloRange, MatchDocument, GamePage,
 )  # fmt: skip
 
 
@@ -679,7 +689,7 @@ class Types:
             return self.add(hint)
         if issubclass(hint, Enum):
             return " | ".join(json.dumps(each.value) for each in hint)
-        return {str: "string", bool: "boolean", int: "number", float: "number", NoneType: "null"}[hint]
+        return {str: "string", bool: "boolean", int: "number", float: "number", NoneType: "null", Any: "unknown"}[hint]
 
 
 def declarations() -> str:

@@ -142,7 +142,7 @@ def main() -> int:
     if chromium is None:
         sys.exit("Chromium is missing (on Debian: apt-get install chromium)")
     options.out.mkdir(parents=True, exist_ok=True)
-    with WebServer(WebSettings(files=(GAME,))) as server, sync_playwright() as playwright:
+    with WebServer(WebSettings(files=(GAME,), port=0)) as server, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium)
         made = {f"learn-{folder.name}": partial(run_picture, browser, folder) for folder in options.run}
         for name in options.views or ([] if options.run else VIEWS):

@@ -283,6 +283,14 @@ export interface Measured {
   score: number;
 }
 
+export interface MateAnswer {
+  reason: "mate" | "no_mate" | "nodes" | "time" | "stopped";
+  nodes: number;
+  moves: string[];
+  japanese: string[];
+  english: string[];
+}
+
 export interface WorthAnswer {
   positions: WorthPosition[];
   differences: WorthDifference[];
@@ -782,11 +790,18 @@ export interface SaveQuestion {
   record: RecordTree;
   format: "kif" | "csa" | "jkf" | "usi";
   encoding?: "utf-8" | "shift_jis";
+  analysis?: Record<string, unknown> | null;
 }
 
 export interface Stop {
   id: number;
   type: "stop";
+}
+
+export interface TriedQuestion {
+  sfen?: string;
+  moves?: string[];
+  tried: string;
 }
 
 export interface WorthQuestion {

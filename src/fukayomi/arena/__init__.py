@@ -24,7 +24,7 @@ Engines are USI engines (``"fukayomi-usi"``), `fukayomi.Engine`, or any `MovePla
     old     -60.73              3       9          2      2       5            1
 
 Games come from paths (match folders, PGN, records), as objects, as (black, white, result) tuples or from a DataFrame;
-`fukayomi.arena.results.game_input.Games` has the details. Results are tables: print them, or call ``to_pandas()``.
+`fukayomi.arena.results.sources.Games` has the details. Results are tables: print them, or call ``to_pandas()``.
 """
 
 from typing import TYPE_CHECKING
@@ -32,10 +32,9 @@ from typing import TYPE_CHECKING
 from fukayomi._lazy import lazy
 
 if TYPE_CHECKING:
-    from fukayomi.arena.game.move_player import MovePlayer
+    from fukayomi.arena.game.player import MovePlayer
     from fukayomi.arena.match.play import play_match
-    from fukayomi.arena.match.result import MatchResult
-    from fukayomi.arena.match.state import MatchListener, MatchState
+    from fukayomi.arena.match.state import MatchListener, MatchResult, MatchState
     from fukayomi.arena.positions.balanced_set import BalancedSet, balanced_positions
     from fukayomi.arena.ratings.rating import Ratings
     from fukayomi.arena.results.first_move import FirstMoveResults, first_move
@@ -44,8 +43,7 @@ if TYPE_CHECKING:
     from fukayomi.arena.results.sequential_test import SprtResult, sprt
     from fukayomi.arena.statistics.intervals import CountsError, Strength, WinRate, elo, win_rate
     from fukayomi.arena.statistics.sprt import SprtError
-    from fukayomi.arena.strategy.classify import classify_strategies, count_strategies
-    from fukayomi.arena.strategy.counts import StrategyCounts
+    from fukayomi.arena.strategy.counts import StrategyCounts, classify_strategies, count_strategies
     from fukayomi.arena.strategy.matcher import Classification
     from fukayomi.arena.strategy.pictures import plot_shares, plot_years
 
@@ -82,10 +80,9 @@ __all__ = [
 __getattr__, __dir__ = lazy(
     __name__,
     {
-        ".game.move_player": ("MovePlayer",),
+        ".game.player": ("MovePlayer",),
         ".match.play": ("play_match",),
-        ".match.result": ("MatchResult",),
-        ".match.state": ("MatchListener", "MatchState"),
+        ".match.state": ("MatchListener", "MatchResult", "MatchState"),
         ".positions.balanced_set": ("BalancedSet", "balanced_positions"),
         ".ratings.rating": ("Ratings",),
         ".results.first_move": ("FirstMoveResults", "first_move"),
@@ -94,8 +91,7 @@ __getattr__, __dir__ = lazy(
         ".results.sequential_test": ("SprtResult", "sprt"),
         ".statistics.intervals": ("CountsError", "Strength", "WinRate", "elo", "win_rate"),
         ".statistics.sprt": ("SprtError",),
-        ".strategy.classify": ("classify_strategies", "count_strategies"),
-        ".strategy.counts": ("StrategyCounts",),
+        ".strategy.counts": ("StrategyCounts", "classify_strategies", "count_strategies"),
         ".strategy.matcher": ("Classification",),
         ".strategy.pictures": ("plot_shares", "plot_years"),
     },

@@ -32,9 +32,8 @@ from typing import TYPE_CHECKING
 from fukayomi._lazy import lazy
 
 if TYPE_CHECKING:
-    from fukayomi.data.check.check import check_data
-    from fukayomi.data.check.findings import Finding, Report
-    from fukayomi.data.conditions import Filters
+    from fukayomi.data.check import Finding, Report, check_data
+    from fukayomi.data.conditions import FilterConditions, Filters
     from fukayomi.data.convert.convert import Conversion, NothingConvertedError, convert_data
     from fukayomi.data.convert.positions import HoldOut, convert_records, positions_of
     from fukayomi.data.convert.reading import load_rows, read_data, read_rows
@@ -43,22 +42,18 @@ if TYPE_CHECKING:
     from fukayomi.data.formats.averages import Averages
     from fukayomi.data.formats.book import BOOK_ENTRY
     from fukayomi.data.formats.cache import CachedPositions
+    from fukayomi.data.formats.format import DataFileError
     from fukayomi.data.formats.games import Targets
     from fukayomi.data.formats.hcp import HCP
     from fukayomi.data.formats.hcpe import HCPE, ResultFlag, Rows
     from fukayomi.data.formats.hcpe3 import Game, Games
     from fukayomi.data.formats.kinds import DataFormat
     from fukayomi.data.formats.psv import PSV
-    from fukayomi.data.formats.rows import DataFileError
     from fukayomi.data.formats.table import FORMATS, detect_data
     from fukayomi.data.printing import describe
+    from fukayomi.data.records.reading import read_records
     from fukayomi.data.stats.statistics import measure
-    from fukayomi.data.verbs.filtering import FilterConditions, filter
-    from fukayomi.data.verbs.merging import merge
-    from fukayomi.data.verbs.rescaling import fix_eval
-    from fukayomi.data.verbs.sampling import sample
-    from fukayomi.data.verbs.shuffling import shuffle
-    from fukayomi.data.verbs.splitting import split
+    from fukayomi.data.verbs import filter, fix_eval, merge, sample, shuffle, split
 
 __all__ = [
     "BOOK_ENTRY",
@@ -96,6 +91,7 @@ __all__ = [
     "merge",
     "positions_of",
     "read_data",
+    "read_records",
     "read_rows",
     "sample",
     "shuffle",
@@ -107,10 +103,9 @@ __all__ = [
 __getattr__, __dir__ = lazy(
     __name__,
     {
-        ".check.check": ("check_data",),
-        ".check.findings": ("Finding", "Report"),
+        ".check": ("Finding", "Report", "check_data"),
         ".convert.convert": ("Conversion", "NothingConvertedError", "convert_data"),
-        ".conditions": ("Filters",),
+        ".conditions": ("FilterConditions", "Filters"),
         ".convert.positions": ("HoldOut", "convert_records", "positions_of"),
         ".convert.reading": ("load_rows", "read_data", "read_rows"),
         ".convert.writers": ("DataWriter", "write_data"),
@@ -124,15 +119,11 @@ __getattr__, __dir__ = lazy(
         ".formats.hcpe3": ("Game", "Games"),
         ".formats.kinds": ("DataFormat",),
         ".formats.psv": ("PSV",),
-        ".formats.rows": ("DataFileError",),
+        ".formats.format": ("DataFileError",),
         ".formats.table": ("FORMATS", "detect_data"),
         ".printing": ("describe",),
+        ".records.reading": ("read_records",),
         ".stats.statistics": ("measure",),
-        ".verbs.filtering": ("FilterConditions", "filter"),
-        ".verbs.merging": ("merge",),
-        ".verbs.rescaling": ("fix_eval",),
-        ".verbs.sampling": ("sample",),
-        ".verbs.shuffling": ("shuffle",),
-        ".verbs.splitting": ("split",),
+        ".verbs": ("filter", "fix_eval", "merge", "sample", "shuffle", "split"),
     },
 )

@@ -14,14 +14,14 @@ from fukayomi.data.convert.blocks import Block, Cursor, open_inputs, read_blocks
 from fukayomi.data.formats.averages import AveragesError, check_part, read_averages
 from fukayomi.data.formats.book import BOOK_ENTRY, read_book
 from fukayomi.data.formats.cache import CacheError, read_cache
+from fukayomi.data.formats.format import DataFileError
 from fukayomi.data.formats.hcp import HCP
 from fukayomi.data.formats.hcpe import RESULT_BITS, ResultFlag
 from fukayomi.data.formats.hcpe3 import Game, Games
 from fukayomi.data.formats.kinds import DataFormat
 from fukayomi.data.formats.psv import PSV, psv_move
-from fukayomi.data.formats.rows import DataFileError
 from fukayomi.data.formats.table import detect_data
-from fukayomi.data.records.skipped import Skipped
+from fukayomi.data.records.reading import Skipped
 from fukayomi.shogi import Move, Position, ShogiError
 from fukayomi.shogi.record import Record, Result
 

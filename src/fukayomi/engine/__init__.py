@@ -24,10 +24,12 @@ from typing import TYPE_CHECKING
 from fukayomi._lazy import lazy
 
 if TYPE_CHECKING:
+    from fukayomi._native import RootRule, SearchLine, SearchParams
     from fukayomi.engine.analysis.game_analysis import GameAnalysis
-    from fukayomi.engine.engine import Engine, analyse
+    from fukayomi.engine.engine import Engine, TreeNode, analyse
     from fukayomi.engine.evaluation import Evaluation
     from fukayomi.engine.evaluators import EvaluatorError
+    from fukayomi.engine.evaluators.planes import PlaneEvaluator
     from fukayomi.engine.measuring.doctor import Diagnosis, diagnose
     from fukayomi.engine.measuring.speed import NetworkSpeed, measure_speed
     from fukayomi.engine.network import Network
@@ -49,9 +51,14 @@ __all__ = [
     "MoveAnswer",
     "Network",
     "NetworkSpeed",
+    "PlaneEvaluator",
     "QueryError",
+    "RootRule",
     "RunningQuery",
+    "SearchLine",
+    "SearchParams",
     "SearchResult",
+    "TreeNode",
     "TurnAnswer",
     "UsiSettings",
     "analyse",
@@ -64,9 +71,11 @@ __getattr__, __dir__ = lazy(
     {
         ".analysis.game_analysis": ("GameAnalysis",),
         ".measuring.doctor": ("Diagnosis", "diagnose"),
-        ".engine": ("Engine", "analyse"),
+        "fukayomi._native": ("RootRule", "SearchLine", "SearchParams"),
+        ".engine": ("Engine", "TreeNode", "analyse"),
         ".evaluation": ("Evaluation",),
         ".evaluators": ("EvaluatorError",),
+        ".evaluators.planes": ("PlaneEvaluator",),
         ".network": ("Network",),
         ".service.query": ("AnalysisQuery", "MoveAnswer", "QueryError", "TurnAnswer"),
         ".report.document": ("AnalysisFileError",),

@@ -1,7 +1,7 @@
 """The choice of backend, precision, threads, batches in flight and batch size: by measuring, once.
 
 The best values differ so much between computers and networks that no rule would find them. What was measured is
-remembered (`remembered.py`), so that a network is measured when it is first loaded, and not again.
+remembered, so that a network is measured when it is first loaded, and not again.
 
 - Each backend computes its precisions for a moment. A lower precision is taken only where it is clearly faster than the
   higher ones and agrees with fp32; of two backends that are about as fast, the first in the list.
@@ -14,30 +14,121 @@ remembered (`remembered.py`), so that a network is measured when it is first loa
 Speeds on CPUs are counted in CPU time: what the network would reach with the CPUs to itself. So the choice does not
 depend on what else the computer does in the meantime. Only batches that several CPUs share go by the clock, and so does
 whether to use the CPUs together or apart.
+
+Measurements of a network on this computer, kept in the cache folder so that it is measured once.
+
+A file holds one choice with everything on which it depends: the network, what the user asked for, the computer, the
+versions of the libraries. A file that is damaged, or holds something else, counts as none.
 """
 
+import contextlib
+import hashlib
+import json
 import statistics
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import Any, cast
 
-from fukayomi.engine.agreement import Agreement, compare
-from fukayomi.engine.evaluation import Evaluation, evaluate
+from fukayomi.engine.evaluation import Agreement, Evaluation, compare, evaluate
 from fukayomi.engine.evaluators import EvaluatorError
-from fukayomi.engine.evaluators.backends.backend import BACKENDS, PRECISIONS, Backend, Model, Plan, get_backend
-from fukayomi.engine.evaluators.backends.machine import gpu_names, usable_cpus
+from fukayomi.engine.evaluators.backends.backend import (
+    BACKENDS,
+    PRECISIONS,
+    Backend,
+    Model,
+    Plan,
+    cache_folder,
+    get_backend,
+    versions,
+)
+from fukayomi.engine.evaluators.backends.machine import gpu_names, this_machine, usable_cpus
 from fukayomi.engine.evaluators.backends.native import Native, refusal
 from fukayomi.engine.evaluators.backends.network_file import PARAMETER_SUFFIXES, NetworkFile
 from fukayomi.engine.evaluators.backends.torch import REMEDY as TORCH_REMEDY
 from fukayomi.engine.evaluators.backends.torch import SUFFIX as PARAMETER_SUFFIX
 from fukayomi.engine.evaluators.backends.torch import TorchCpu, TorchCuda
-from fukayomi.engine.evaluators.calls import LIBRARY_CALLS
-from fukayomi.engine.evaluators.network_evaluator import NetworkEvaluator
-from fukayomi.engine.evaluators.probes import PROBES, probe_positions
-from fukayomi.engine.evaluators.timing import filled_slot, run_batches
-from fukayomi.engine.remembered import Choice, recall, remember
+from fukayomi.engine.evaluators.protocol import LIBRARY_CALLS, NetworkEvaluator
+from fukayomi.engine.evaluators.timing import PROBES, filled_slot, probe_positions, run_batches
+from fukayomi.errors import InvalidValueError
+from fukayomi.files.atomic import replace_file
+from fukayomi.files.inputs import read_input
 from fukayomi.listener import SILENT, Listener
 from fukayomi.tabular import counted
+
+FORMAT = 2
+"""A higher one where there is something new to measure, so that the choices of before are not taken."""
+LARGEST_FILE = 1 << 16
+LARGEST_NUMBER = 4096
+LONGEST_REASON = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Choice of the way in which a network is run."""
+
+    plan: Plan
+    """Nothing in it is left open."""
+    evaluations_per_s: float = 0.0
+    """Positions per second, as measured; 0: not measured."""
+    reason: str = ""
+    """Reason for this choice; "" where there was no choice."""
+
+
+def recall(network: NetworkFile, wanted: Plan) -> Choice | None:
+    """The choice made before, or None."""
+    key = _key(network, wanted)
+    try:
+        document: Any = json.loads(read_input(_path(key), LARGEST_FILE))
+        return _parse(document) if document["key"] == key else None
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        return None
+
+
+def remember(network: NetworkFile, wanted: Plan, choice: Choice) -> None:
+    """Keep a choice. Where nothing can be written, nothing is kept."""
+    key = _key(network, wanted)
+    path = _path(key)
+    document = {"key": key, **asdict(choice)}
+    with contextlib.suppress(OSError, RuntimeError):  # the latter where there is no home
+        path.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(path, json.dumps(document, indent=1).encode())
+
+
+def _key(network: NetworkFile, wanted: Plan) -> dict[str, Any]:
+    """All that decides which choice is best, as it comes back from JSON."""
+    libraries = {library for name in BACKENDS for library in get_backend(name).libraries}
+    machine = asdict(this_machine())
+    key = {
+        "format": FORMAT,
+        "network": network.digest,
+        "int8": None if network.int8 is None else network.int8.digest,
+        "wanted": asdict(wanted),
+        "machine": machine,
+        "libraries": versions(sorted(libraries)),
+    }
+    return cast("dict[str, Any]", json.loads(json.dumps(key)))
+
+
+def _path(key: dict[str, Any]) -> Path:
+    name = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()[:32]
+    return cache_folder() / "choices" / f"{name}.json"
+
+
+def _parse(document: dict[str, Any]) -> Choice:
+    """The choice in a document; raises ValueError, TypeError or KeyError if it is none."""
+    values = document["plan"]
+    plan = Plan(**{field.name: values[field.name] for field in fields(Plan)})
+    numbers = (plan.threads, plan.slots, plan.batch_size)
+    if not all(type(number) is int and 1 <= number <= LARGEST_NUMBER for number in numbers):
+        raise InvalidValueError("numbers out of range")
+    if type(plan.gpu) is not int or not 0 <= plan.gpu <= LARGEST_NUMBER:
+        raise InvalidValueError("no such GPU")
+    if plan.backend not in BACKENDS or plan.precision not in PRECISIONS:
+        raise InvalidValueError("no such backend or precision")
+    return Choice(plan, float(document["evaluations_per_s"]), str(document["reason"])[:LONGEST_REASON])
+
 
 MEASURE_S = 0.08
 """Duration of each measurement."""

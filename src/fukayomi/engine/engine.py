@@ -1,34 +1,34 @@
 """A search with its tree: the engine for scripts, notebooks and matches in this process."""
 
 import time
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from fukayomi._native import SearchLine, SearchParams
 from fukayomi.engine.analysis.analyser import analyse_record
 from fukayomi.engine.analysis.game_analysis import GameAnalysis, SearchLimits
-from fukayomi.engine.answer.go import has_limits, limits_of
-from fukayomi.engine.answer.move_choice import MoveChoice
+from fukayomi.engine.answer.move_choice import MoveChoice, has_limits, limits_of
 from fukayomi.engine.answer.output import search_infos
-from fukayomi.engine.clock import Lateness
-from fukayomi.engine.control import Control, Limits
+from fukayomi.engine.control import Control, Lateness, Limits
 from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.network import Network
-from fukayomi.engine.search import Searcher, SearchResult
+from fukayomi.engine.search import Searcher, SearchResult, rows_of
 from fukayomi.engine.settings import ANALYSIS_CANDIDATES, ANALYSIS_NODES, ANALYSIS_TIME_MS, UsiSettings
 from fukayomi.errors import InvalidValueError
 from fukayomi.listener import SILENT, Listener
 from fukayomi.shogi import Move, Position
 from fukayomi.shogi.formats import read_record
 from fukayomi.shogi.record import Record, RecordedMove
+from fukayomi.tabular import Tabular, counted
 from fukayomi.usi.client import SearchAnswer
 from fukayomi.usi.engine import check_limits
 from fukayomi.usi.options import declared_options, value_of
 from fukayomi.usi.text import BestMove, Go, Info
 
 if TYPE_CHECKING:
-    from fukayomi.engine.evaluators.protocol import Evaluator
+    from fukayomi.engine.evaluators.protocol import NetworkModel
 
 
 class Engine:
@@ -46,11 +46,13 @@ class Engine:
         True
 
     Args:
-        network: A `Network`, which stays open when the engine is closed, or the first argument of `Network`: a file, or
-            several that search together. By default the network that comes with the package.
+        network: A `Network`, which stays open when the engine is closed, or the first argument of `Network`: a file, a
+            module in torch, or several that search together. By default the network that comes with the package.
         memory_mb: Memory of the tree in MiB, 16 or more.
         settings: Options of the search and of the game; by default those that the network suggests. Those of the
             network itself have no effect.
+        params: Parameters of the search in place of those of the settings (`settings.search_params()`), for what is no
+            option: Gumbel search, noise, forced playouts.
         shares_batches: Let other engines with the same network have part of each batch, if they share too. Searches
             that run at once are then faster together, but what they find depends on each other.
         evaluations_per_s: Count time in evaluations: so many are a second. Settings of the clock can then be compared
@@ -63,10 +65,11 @@ class Engine:
 
     def __init__(
         self,
-        network: "Network | str | Path | Evaluator | Sequence[str | Path | Evaluator] | None" = None,
+        network: "Network | NetworkModel | Sequence[NetworkModel] | None" = None,
         *,
         memory_mb: int | None = None,
         settings: UsiSettings | None = None,
+        params: SearchParams | None = None,
         shares_batches: bool = False,
         evaluations_per_s: float | None = None,
     ) -> None:
@@ -83,7 +86,7 @@ class Engine:
             raise InvalidValueError(problem)
         self._searcher = Searcher(
             self.network.pool,
-            self.settings.search_params(),
+            self.settings.search_params() if params is None else params,
             memory_mb=self.settings.hash_mb,
             node_limit=self.settings.node_limit,
             reuse=self.settings.reuse_subtree,
@@ -93,23 +96,24 @@ class Engine:
 
     def search(
         self,
-        position: Position,
+        position: Position | str,
         *,
         nodes: int | None = None,
         time_ms: int | None = None,
         multipv: int = 1,
-        moves: Iterable[Move] | None = None,
-        compare: Iterable[Move] = (),
+        moves: Iterable[Move | str] | None = None,
+        compare: Iterable[Move | str] = (),
         listener: Listener = SILENT,
     ) -> SearchResult:
         """Search a position.
 
         Args:
-            position: The position with the moves that led to it, which repetition needs.
+            position: The position with the moves that led to it, which repetition needs; or its text, as `Position`
+                takes it: an SFEN, or "startpos moves 7g7f".
             nodes: Maximum number of positions to evaluate.
             time_ms: Maximum search time (ms). One of the two limits is needed.
             multipv: Number of lines to report.
-            moves: The only moves to consider, with a new tree; None: all legal moves.
+            moves: The only moves to consider, with a new tree, in USI notation or as moves; None: all legal moves.
             compare: Moves that get all visits of this search, each the same number; the rest of the tree is kept. So
                 moves can be compared that the search itself would not visit much.
             listener: Told of the nodes evaluated so far, twice a second.
@@ -122,15 +126,16 @@ class Engine:
             ValueError: No limit is given, a number is below 1, `moves` is empty, or one of the moves is not legal.
         """
         check_limits(multipv, nodes=nodes, time_ms=time_ms)
-        search_moves = () if moves is None else tuple(moves)
+        root = as_position(position)
+        search_moves = () if moves is None else _moves(moves)
         if moves is not None and not search_moves:
             raise InvalidValueError("moves is empty: there is nothing to search")
-        compared = tuple(compare)
+        compared = _moves(compare)
         control = self._control = self._new_control(Limits(nodes=nodes, time_ms=time_ms))
 
         def search(control: Control) -> SearchResult:
             return self._searcher.search(
-                position,
+                root,
                 control,
                 search_moves=search_moves,
                 compare=compared,
@@ -141,7 +146,35 @@ class Engine:
         result = search(control)
         if result.best is not None and not result.lines and result.error is None:  # no evaluation came in time
             result = search(Control(Limits(nodes=1)))
-        return _checked(result)
+        taught = self._searcher.teaching()
+        total = sum(weight for _, weight in taught)
+        return replace(_checked(result), policy={move: weight / total for move, weight in taught})
+
+    def tree(self, position: Position | str) -> "TreeNode":
+        """What the tree of the last search knows of a position: the root, or one that it has reached.
+
+            >>> from fukayomi import Engine
+            >>> with Engine() as engine:
+            ...     result = engine.search("startpos", nodes=200)
+            ...     answers = engine.tree(f"startpos moves {result.best.usi()}")
+            >>> answers.best == result.lines[0].pv[1]
+            True
+            >>> sum(line.visits for line in answers.lines) == result.lines[0].visits - 1
+            True
+
+        Args:
+            position: The position with the moves from the one that was searched, or its text, as in `search`.
+
+        Raises:
+            ValueError: The search has not reached the position, or has not gone on from it.
+        """
+        wanted = as_position(position)
+        lines = self._searcher.lines_of(wanted)
+        if not lines:
+            raise InvalidValueError(
+                f"the tree has no moves of {wanted.usi()}: the last search began elsewhere, or did not get so far"
+            )
+        return TreeNode(wanted, tuple(lines))
 
     def analyse(
         self,
@@ -266,7 +299,7 @@ def analyse(
     first: int = 1,
     last: int | None = None,
     known: GameAnalysis | None = None,
-    network: "Network | str | Path | None" = None,
+    network: "Network | NetworkModel | None" = None,
     listener: Listener = SILENT,
 ) -> GameAnalysis:
     """Analyse a game (棋譜解析): search every position and judge every move.
@@ -288,7 +321,8 @@ def analyse(
         last: Last ply to judge; None: the last of the game.
         known: An analysis of the same game by the same network, to go on with: what it has is kept, and positions that
             were searched with these limits or higher ones are not searched again.
-        network: A `Network`, or an ONNX file. By default the network that comes with the package.
+        network: A `Network`, or the first argument of `Network`, such as a file. By default the network that comes
+            with the package.
         listener: Told of each position that has been searched.
 
     Returns:
@@ -304,6 +338,39 @@ def analyse(
         return engine.analyse(
             game, nodes=nodes, time_ms=time_ms, multipv=multipv, first=first, last=last, known=known, listener=listener
         )
+
+
+@dataclass(frozen=True, repr=False)
+class TreeNode(Tabular):
+    """A position of a search tree; `Engine.tree` returns it. As a table it has one row per move, the best first."""
+
+    position: Position
+    """The position with its past."""
+    lines: tuple[SearchLine, ...]
+    """The moves as in `SearchResult.lines`, seen by the side to move; those without visits last."""
+
+    @property
+    def best(self) -> Move:
+        """The best move."""
+        return self.lines[0].move
+
+    def rows(self) -> Sequence[Mapping[str, Any]]:
+        """One row per move, as in `SearchResult.rows`."""
+        return rows_of(self.lines)
+
+    def __repr__(self) -> str:
+        visited = sum(line.visits > 0 for line in self.lines)
+        return f"<TreeNode: {self.best.usi()}, {visited} of {counted(len(self.lines), 'move')} visited>"
+
+
+def as_position(position: Position | str) -> Position:
+    """The position, which may be given as text."""
+    return Position(position) if isinstance(position, str) else position
+
+
+def _moves(moves: Iterable[Move | str]) -> tuple[Move, ...]:
+    """Moves that may be given in USI notation."""
+    return tuple(Move.from_usi(move) if isinstance(move, str) else move for move in moves)
 
 
 def _checked(result: SearchResult) -> SearchResult:

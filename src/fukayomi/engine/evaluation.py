@@ -1,15 +1,21 @@
-"""Evaluations of many positions by a network, as arrays."""
+"""Evaluations of many positions by a network, as arrays.
+
+Agreement of two evaluators: the check of every backend and precision against float32.
+
+Positions from games that a network plays against itself: real enough to calibrate and compare networks on.
+"""
 
 import queue
 from collections import deque
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from fukayomi._native import centipawns
-from fukayomi.shogi import Move, Position
+from fukayomi.errors import InvalidValueError
+from fukayomi.shogi import Move, Position, Repetition
 from fukayomi.tabular import Tabular, counted
 
 if TYPE_CHECKING:
@@ -202,3 +208,118 @@ def _probabilities(slot: "Slot", rows: int, width: int) -> "NDArray[np.float32]"
     # From left to right, so that the zeros behind the moves, whose number depends on the other rows, change no bit.
     totals = odds.cumsum(axis=1, dtype=np.float64)[:, -1:] if width else odds
     return (odds / np.where(totals > 0, totals, 1)).astype(np.float32)
+
+
+@dataclass(frozen=True)
+class Agreement(Tabular):
+    """Agreement of an evaluator with a reference on positions; `compare` returns it. As a table it has one row.
+
+    Policies are those of the legal moves. Positions without a legal move count for the value only.
+    """
+
+    positions: int
+    """Positions compared."""
+    top1: float
+    """Share of the positions in which both have the same most probable move."""
+    kl: float
+    """Mean Kullback-Leibler divergence of the evaluator's policy from the reference's, in nats."""
+    value_error: float
+    """Mean difference of the win probabilities."""
+    max_value_error: float
+    """Largest difference of the win probabilities."""
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row."""
+        return [self.as_dict()]
+
+    def as_dict(self) -> dict[str, float]:
+        """The fields by name, for JSON."""
+        return asdict(self)
+
+
+def compare(evaluator: "Evaluator", reference: "Evaluator | Evaluation", positions: Sequence[Position]) -> Agreement:
+    """Compare an evaluator with a reference, such as the same network in float32.
+
+        >>> from fukayomi import Network, Position
+        >>> from fukayomi.engine.evaluation import compare
+        >>> with Network("<5x64>") as network, Network("<uniform>") as other:
+        ...     agreement = compare(other.evaluator, network.evaluator, [Position()])
+        >>> agreement.kl > 1
+        True
+
+    Args:
+        evaluator: What is compared.
+        reference: What it should agree with; or what that said of these positions, if several are compared with it.
+        positions: The positions; at least one with a legal move.
+
+    Raises:
+        ValueError: No position has a legal move, or the reference has other positions.
+        EvaluatorError: An evaluator failed.
+    """
+    import numpy as np
+
+    expected = reference if isinstance(reference, Evaluation) else evaluate(reference, positions)
+    given = evaluate(evaluator, positions)
+    if len(expected) != len(given) or not np.array_equal(expected.moves, given.moves):
+        raise InvalidValueError("the reference has evaluated other positions")
+    open_positions = given.counts > 0
+    if not open_positions.any():
+        raise InvalidValueError("there is no position with a legal move to compare the policies on")
+    p = expected.probabilities[open_positions].astype(np.float64)
+    q = given.probabilities[open_positions].astype(np.float64)
+    tiny = np.finfo(np.float32).tiny  # a probability may have become 0 in float32
+    kl = (p * np.log(np.maximum(p, tiny) / np.maximum(q, tiny))).sum(axis=1)
+    differences = np.abs(given.winrates - expected.winrates)
+    return Agreement(
+        positions=len(given),
+        top1=float((p.argmax(axis=1) == q.argmax(axis=1)).mean()),
+        kl=float(kl.mean()),
+        value_error=float(differences.mean()),
+        max_value_error=float(differences.max()),
+    )
+
+
+SPACING = 4
+"""Plies between two positions of a game: neighbours hardly differ."""
+GAME_POSITIONS = 32
+"""Positions of a game, and so 128 plies; a game that ends earlier is followed by another one."""
+
+
+def sample_positions(evaluator: "Evaluator", count: int, seed: int = 0) -> list[Position]:
+    """Positions of games from the start position, in which each move is drawn from the network's policy.
+
+    It evaluates about four positions for each that it returns.
+
+        >>> from fukayomi import Network
+        >>> from fukayomi.engine.evaluation import sample_positions
+        >>> with Network("<hash>") as network:
+        ...     len(sample_positions(network.evaluator, 100))
+        100
+
+    Args:
+        evaluator: The network.
+        count: Number of positions.
+        seed: Random seed; with the same network on the same computer it gives the same positions.
+
+    Raises:
+        EvaluatorError: The network failed.
+    """
+    import numpy as np
+
+    random = np.random.default_rng(seed)
+    games = [Position() for _ in range(-(-count // GAME_POSITIONS))]
+    found: list[Position] = []
+    ply = 0
+    while len(found) < count:
+        evaluation = evaluate(evaluator, games)
+        for n, position in enumerate(games):
+            if (ply + n) % SPACING == 0:  # not in all games at the same plies
+                found.append(position.copy())
+            legal = int(evaluation.counts[n])
+            if legal:
+                odds = evaluation.probabilities[n, :legal].astype(np.float64)
+                position.push(Move.from_raw(int(evaluation.moves[n, random.choice(legal, p=odds / odds.sum())])))
+            if not legal or position.repetition() != Repetition.NONE:
+                games[n] = Position()
+        ply += 1
+    return found[:count]

@@ -1,11 +1,12 @@
 """Networks: finding the file, loading it, evaluating positions with it."""
 
+import sys
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
 from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.evaluators.backends.backend import Plan
@@ -26,7 +27,7 @@ from fukayomi.usi.text import shorten
 if TYPE_CHECKING:
     from fukayomi.engine.evaluation import Evaluation
     from fukayomi.engine.evaluator_pool import EvaluatorPool
-    from fukayomi.engine.evaluators.protocol import Evaluator
+    from fukayomi.engine.evaluators.protocol import Evaluator, NetworkModel
 
 NETWORKS = Path(__file__).parent / "networks"
 SPARSE_IS_DEFAULT = False
@@ -58,9 +59,11 @@ class Network:
         (1,)
 
     Args:
-        model: ONNX file with dlshogi's inputs and outputs, file of a sparse network (.sparse), or any object with the
-            methods of `fukayomi.engine.evaluators.protocol.Evaluator`, or several of them. By default a network that
-            comes with the package (`find_network`); "<5x64>" is the one of this name.
+        model: ONNX file with dlshogi's inputs and outputs, file of a sparse network (.sparse) or of parameters
+            (.safetensors); a module in torch that maps dlshogi's planes, float32 [N, 62, 9, 9] and [N, 57, 9, 9], to
+            the logits of policy [N, 2187] and value [N, 1], of which it takes a copy; or an evaluator of your own
+            (`PlaneEvaluator`); or several of these. By default a network that comes with the package
+            (`find_network`); "<5x64>" is the one of this name.
         device: Library and device that run it, a value of DNN_Provider: "native" (our own code on the CPU), "cpu" (ONNX
             Runtime), "openvino", "cuda", "tensorrt". "auto" takes the fastest; what is left open is measured when the
             network is first loaded on a computer.
@@ -75,7 +78,8 @@ class Network:
 
     Raises:
         EvaluatorError: The file is missing or is no network for shogi, or cannot be run so on this computer.
-        ValueError: The device or precision is unknown, a number is out of range, or the weights do not fit.
+        ValueError: The device or precision is unknown, a number is out of range, the weights do not fit, or the
+            model is something else.
     """
 
     name: str
@@ -91,7 +95,7 @@ class Network:
 
     def __init__(
         self,
-        model: "str | Path | Evaluator | Sequence[str | Path | Evaluator] | None" = None,
+        model: "NetworkModel | Sequence[NetworkModel] | None" = None,
         *,
         device: str = "auto",
         precision: str = "auto",
@@ -116,7 +120,7 @@ class Network:
             raise InvalidValueError("a search needs at least one network")
         self.problems = ()
         first = INTERNAL_NETWORK if models[0] is None else models[0]
-        is_one = all(each == models[0] for each in models)
+        is_one = all(each is models[0] or each == models[0] for each in models)
         has_file = is_one and isinstance(first, str | Path) and first not in STUBS
         if isinstance(first, str | Path):
             options.set("DNN_Model", str(first))
@@ -157,18 +161,19 @@ class Network:
         """Hash of the network with precision and device; it changes when the evaluations may."""
         return ", ".join(evaluator.identity for evaluator in self.evaluators)
 
-    def evaluate(self, positions: Position | Iterable[Position]) -> "Evaluation":
+    def evaluate(self, positions: Position | str | Iterable[Position | str]) -> "Evaluation":
         """Evaluate positions in batches: win rates and move probabilities, without search.
 
         Args:
-            positions: One position or many.
+            positions: One position or many; each may be text, as `Position` takes it: an SFEN, or "startpos".
 
         Raises:
             EvaluatorError: The network failed.
         """
         from fukayomi.engine.evaluation import evaluate
 
-        return evaluate(self.evaluator, [positions] if isinstance(positions, Position) else list(positions))
+        several = [positions] if isinstance(positions, Position | str) else positions
+        return evaluate(self.evaluator, [Position(each) if isinstance(each, str) else each for each in several])
 
     def close(self) -> None:
         """End the searches with this network and free it."""
@@ -187,7 +192,7 @@ class Network:
         return f"<Network {self}>"
 
 
-def _name(model: "str | Path | Evaluator", wanted: Plan) -> str:
+def _name(model: "NetworkModel", wanted: Plan) -> str:
     if not isinstance(model, str | Path):
         return type(model).__name__
     if str(model) in STUBS:
@@ -329,18 +334,37 @@ def _naming(device: Device) -> Generator[None]:
         raise EvaluatorError(f"{device.option} {shorten(device.model)}: {error}") from error
 
 
-def _look_for(model: "str | Path | Evaluator", wanted: Plan) -> None:
+def _look_for(model: "NetworkModel", wanted: Plan) -> None:
     """Fail if the network's file is missing: measuring the others before takes many seconds."""
-    if isinstance(model, str | Path) and model not in STUBS:
-        find_network(str(model), wanted)
+    if isinstance(model, str | Path):
+        if model not in STUBS:
+            find_network(str(model), wanted)
+    elif not (_is_module(model) or _is_evaluator(model)):
+        raise InvalidValueError(
+            f"a network is a file, a module in torch or an evaluator (fukayomi.PlaneEvaluator), not {model!r}"
+        )
 
 
-def _load(model: "str | Path | Evaluator", plan: Plan, devices: int) -> "Evaluator":
+def _is_evaluator(model: object) -> "TypeGuard[Evaluator]":
+    return not isinstance(model, type) and callable(getattr(model, "allocate", None))
+
+
+def _is_module(model: object) -> bool:
+    """Whether this is a module in torch, which has been imported then."""
+    torch: Any = sys.modules.get("torch")
+    return torch is not None and isinstance(model, torch.nn.Module)
+
+
+def _load(model: "NetworkModel", plan: Plan, devices: int) -> "Evaluator":
     """Load a network for one of so many devices that run at once."""
+    if _is_module(model):
+        from fukayomi.engine.evaluators.backends.torch_model import TorchModuleEvaluator
+
+        return TorchModuleEvaluator(cast("Any", model), plan)
     if not isinstance(model, str | Path):
-        return model
+        return cast("Evaluator", model)
     if model in STUBS:
-        from fukayomi.engine.evaluators.stubs import hash_evaluator, uniform_evaluator
+        from fukayomi.engine.evaluators.protocol import hash_evaluator, uniform_evaluator
 
         make = hash_evaluator if model == "<hash>" else uniform_evaluator
         return make(plan.batch_size or 16)
@@ -354,6 +378,6 @@ def _load(model: "str | Path | Evaluator", plan: Plan, devices: int) -> "Evaluat
 def _joined(evaluators: "Sequence[Evaluator]", weights: Sequence[float] | None) -> "tuple[Evaluator, ...]":
     if weights is None:
         return tuple(evaluators)
-    from fukayomi.engine.evaluators.ensemble import EnsembleEvaluator
+    from fukayomi.engine.evaluators.protocol import EnsembleEvaluator
 
     return (EnsembleEvaluator(evaluators, weights),)

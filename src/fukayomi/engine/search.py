@@ -8,14 +8,13 @@ later.
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import partial
 from typing import Any, Self
 
 from fukayomi._native import Search, SearchLine, SearchParams
-from fukayomi.engine.clock import Budget
-from fukayomi.engine.control import BATCH_VISITS, Control, Limits
+from fukayomi.engine.control import BATCH_VISITS, Budget, Control, Limits
 from fukayomi.engine.evaluator_pool import EvaluatorPool, Feed
 from fukayomi.engine.evaluators.backends.machine import usable_cpus
 from fukayomi.engine.evaluators.protocol import Evaluator
@@ -103,6 +102,9 @@ class SearchResult(Tabular):
     """Reason why it ended."""
     mate_error: Exception | None = None
     """Failure of a search for mates beside the tree; the search went on without it."""
+    policy: Mapping[Move, float] = field(default_factory=dict[Move, float])
+    """What a network would learn from `Engine.search`: the moves with their shares of the visits, by Gumbel's rule the
+    improved policy. The move to play comes first, the others by weight; they add up to 1."""
 
     @property
     def lines(self) -> tuple[SearchLine, ...]:
@@ -116,23 +118,28 @@ class SearchResult(Tabular):
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
         """One row per line; moves are in USI form. A move without visits has no win rate, no score and no mate."""
-        return [
-            {
-                "move": line.move.usi(),
-                "winrate": line.winrate if has_score(line) else None,
-                "cp": line.cp if has_score(line) else None,
-                "mate": line.mate,
-                "visits": line.visits,
-                "prior": line.prior,
-                "depth": line.depth,
-                "pv": " ".join(move.usi() for move in line.pv),
-            }
-            for line in self.lines
-        ]
+        return rows_of(self.lines)
 
     def __repr__(self) -> str:
         best = "no move" if self.best is None else self.best.usi()
         return f"<SearchResult: {best}, {counted(self.progress.nodes, 'node')}>"
+
+
+def rows_of(lines: Sequence[SearchLine]) -> Sequence[Mapping[str, Any]]:
+    """One row per line, as `SearchResult.rows`."""
+    return [
+        {
+            "move": line.move.usi(),
+            "winrate": line.winrate if has_score(line) else None,
+            "cp": line.cp if has_score(line) else None,
+            "mate": line.mate,
+            "visits": line.visits,
+            "prior": line.prior,
+            "depth": line.depth,
+            "pv": " ".join(move.usi() for move in line.pv),
+        }
+        for line in lines
+    ]
 
 
 Report = Callable[[Progress], None]
@@ -284,6 +291,10 @@ class Searcher:
         See `fukayomi._native.Search.teaching`. Call it after a search by nodes, whose batches have all returned.
         """
         return self._tree.teaching()
+
+    def lines_of(self, position: Position) -> list[SearchLine]:
+        """See `fukayomi._native.Search.lines_of`."""
+        return self._tree.lines_of(position)
 
     def _progress(self, feed: Feed, multipv: int) -> Progress:
         tree = feed.tree

@@ -7,8 +7,7 @@ from typing import Any, Literal
 from fukayomi import __version__
 from fukayomi._native import EVAL_SCALE, MAX_MOVES, DeclarationRule, Fpu, SearchParams, centipawns
 from fukayomi.book import BookLimits
-from fukayomi.engine.clock import SHARES, Margins
-from fukayomi.engine.control import BATCH_VISITS
+from fukayomi.engine.control import BATCH_VISITS, SHARES, Margins
 from fukayomi.engine.evaluators.backends.backend import BACKENDS, PRECISIONS, Plan
 from fukayomi.engine.mate_threads import MateOptions
 from fukayomi.shogi import BLACK, Color

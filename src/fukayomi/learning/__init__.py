@@ -39,10 +39,11 @@ from fukayomi._lazy import lazy
 
 if TYPE_CHECKING:
     from fukayomi.learning.checkpoint import CheckpointError
+    from fukayomi.learning.curves.pictures import Run, Runs, runs
     from fukayomi.learning.curves.readers import CurveError
-    from fukayomi.learning.curves.runs import Run, Runs, runs
     from fukayomi.learning.data.batch import Batch
     from fukayomi.learning.data.dataset import Dataset, Sample
+    from fukayomi.learning.data.tensors import TensorBatch
     from fukayomi.learning.devices import DeviceError
     from fukayomi.learning.evaluation import evaluate
     from fukayomi.learning.evaluation_table import EvaluationTable, evaluate_networks
@@ -50,16 +51,15 @@ if TYPE_CHECKING:
     from fukayomi.learning.labelling.labelling import label_positions
     from fukayomi.learning.labelling.settings import LabelError, LabelSettings
     from fukayomi.learning.layers import LayerError, LayerInfo
-    from fukayomi.learning.listeners.json_lines import JsonLinesListener
-    from fukayomi.learning.listeners.listener import TrainingListener
-    from fukayomi.learning.listeners.tensorboard import TensorBoardListener
+    from fukayomi.learning.listeners import JsonLinesListener, TensorBoardListener, TrainingListener
+    from fukayomi.learning.loss import compute_losses
     from fukayomi.learning.metrics import Metrics
-    from fukayomi.learning.models import ModelFileError, export_network, load_model, load_network
+    from fukayomi.learning.models import export_network, load_model, load_network
     from fukayomi.learning.reanalysis.reanalysis import Reanalysis, reanalyze
     from fukayomi.learning.reanalysis.settings import ReanalysisError, ReanalysisSettings, Root, Selection
-    from fukayomi.learning.settings import TrainingError, TrainingSettings
-    from fukayomi.learning.training.guard import DivergenceError
-    from fukayomi.learning.training.reporter import TrainingResult
+    from fukayomi.learning.settings import ModelFileError, TrainingError, TrainingSettings
+    from fukayomi.learning.training.run_folder import DivergenceError
+    from fukayomi.learning.training.trainer import TrainingResult
     from fukayomi.learning.training.training import train
 
 __all__ = [
@@ -86,11 +86,13 @@ __all__ = [
     "Runs",
     "Sample",
     "Selection",
+    "TensorBatch",
     "TensorBoardListener",
     "TrainingError",
     "TrainingListener",
     "TrainingResult",
     "TrainingSettings",
+    "compute_losses",
     "evaluate",
     "evaluate_networks",
     "export_int8",
@@ -108,26 +110,26 @@ __getattr__, __dir__ = lazy(
     {
         ".checkpoint": ("CheckpointError",),
         ".curves.readers": ("CurveError",),
-        ".curves.runs": ("Run", "Runs", "runs"),
+        ".curves.pictures": ("Run", "Runs", "runs"),
         ".data.batch": ("Batch",),
         ".data.dataset": ("Dataset", "Sample"),
+        ".data.tensors": ("TensorBatch",),
         ".devices": ("DeviceError",),
         ".evaluation": ("evaluate",),
         ".evaluation_table": ("EvaluationTable", "evaluate_networks"),
         ".int8": ("Int8Export", "export_int8"),
-        ".listeners.json_lines": ("JsonLinesListener",),
+        ".listeners": ("JsonLinesListener", "TensorBoardListener", "TrainingListener"),
         ".labelling.labelling": ("label_positions",),
         ".labelling.settings": ("LabelError", "LabelSettings"),
         ".layers": ("LayerError", "LayerInfo"),
-        ".listeners.listener": ("TrainingListener",),
+        ".loss": ("compute_losses",),
         ".metrics": ("Metrics",),
-        ".models": ("ModelFileError", "export_network", "load_model", "load_network"),
+        ".models": ("export_network", "load_model", "load_network"),
         ".reanalysis.reanalysis": ("Reanalysis", "reanalyze"),
         ".reanalysis.settings": ("ReanalysisError", "ReanalysisSettings", "Root", "Selection"),
-        ".settings": ("TrainingError", "TrainingSettings"),
-        ".listeners.tensorboard": ("TensorBoardListener",),
-        ".training.guard": ("DivergenceError",),
-        ".training.reporter": ("TrainingResult",),
+        ".settings": ("ModelFileError", "TrainingError", "TrainingSettings"),
+        ".training.run_folder": ("DivergenceError",),
+        ".training.trainer": ("TrainingResult",),
         ".training.training": ("train",),
     },
 )

@@ -2,31 +2,29 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import NoReturn
 
 import numpy as np
 import torch
 from torch import nn
 
 from fukayomi.errors import InvalidValueError
-from fukayomi.learning.data.batches import prefetch
-from fukayomi.learning.data.dataset import Dataset
+from fukayomi.learning.data.batch import Batch, prefetch
+from fukayomi.learning.data.dataset import DatasetLike, as_dataset, has_targets
 from fukayomi.learning.data.tensors import TensorBatch
 from fukayomi.learning.devices import DeviceError, choose_device
-from fukayomi.learning.head_losses import has_targets, head_losses
-from fukayomi.learning.metrics import Metrics, MetricsSum
+from fukayomi.learning.loss import head_losses
+from fukayomi.learning.metrics import Floats, Metrics, MetricsSum, position_metrics
+from fukayomi.learning.scoring import EVALUATION_BATCH, refuse_numbers, require_ranges
 from fukayomi.learning.settings import VAL_LAMBDA
 from fukayomi.listener import SILENT, Listener
 from fukayomi.nn.config import HeadName
 from fukayomi.nn.network import PolicyValueNetwork, evaluation_mode
 from fukayomi.nn.sparse import SparseNetwork
 
-EVALUATION_BATCH = 1024
-
 
 def evaluate(
     network: nn.Module | Path | str,
-    data: Dataset,
+    data: DatasetLike,
     *,
     val_lambda: float = VAL_LAMBDA,
     sample: int | None = None,
@@ -38,7 +36,7 @@ def evaluate(
 
     Args:
         network: A network in torch, or a file: a checkpoint, .safetensors or .onnx.
-        data: The test set.
+        data: The test set, a `Dataset` or files.
         val_lambda: Share of the evaluation in the total loss, 0 to 1.
         sample: Evaluate this many positions, spread evenly over the test set; None: all.
         batch: Positions per batch.
@@ -54,6 +52,7 @@ def evaluate(
         PackedError: The test set has a position that the rules do not allow.
         DeviceError: There is no such device, or it is not the CPU and the network is a sparse one.
     """
+    data = as_dataset(data)
     require_ranges(val_lambda, batch)
     if sample is not None and sample < 1:
         raise InvalidValueError(f"sample must be positive, not {sample}")
@@ -82,14 +81,6 @@ def evaluate(
     return metrics
 
 
-def require_ranges(val_lambda: float, batch: int) -> None:
-    """Raise ValueError if the share of the search value or the size of a batch is out of range."""
-    if not 0 <= val_lambda <= 1:
-        raise InvalidValueError(f"val_lambda must be between 0 and 1, not {val_lambda}")
-    if batch < 1:
-        raise InvalidValueError(f"batch must be positive, not {batch}")
-
-
 def place_network(network: nn.Module | Path | str, device: str | torch.device | None) -> tuple[nn.Module, torch.device]:
     """A network, loaded if it is a file, on its device; arguments and errors as in `evaluate`."""
     if not isinstance(network, nn.Module):
@@ -108,8 +99,21 @@ def place_network(network: nn.Module | Path | str, device: str | torch.device | 
     return network.to(where), where
 
 
-def refuse_numbers(network: Path | str) -> NoReturn:
-    """Raise ModelFileError: a network gives numbers that are not finite."""
-    from fukayomi.learning.models import ModelFileError
+class TorchScorer:
+    """A network in torch, as `fukayomi.learning.scoring.Scorer`.
 
-    raise ModelFileError(f"{network}: the network's policy or value is not finite for some of the positions")
+    Args:
+        network, device: As in `evaluate`.
+        val_lambda: Share of the search value in the total loss, 0 to 1.
+    """
+
+    def __init__(self, network: nn.Module | Path | str, device: str | torch.device | None, val_lambda: float) -> None:
+        self._network, self._device = place_network(network, device)
+        self._val_lambda = val_lambda
+
+    def scores(self, batch: Batch) -> Floats:
+        """The metrics of each position, over its moves."""
+        with evaluation_mode(self._network), torch.inference_mode():
+            part = TensorBatch.of(batch, self._device, self._network, over_moves=True)
+            policy, value = part.outputs_of(self._network)
+            return position_metrics(policy, value, part.targets, self._val_lambda).double().cpu().numpy()

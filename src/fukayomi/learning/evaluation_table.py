@@ -5,34 +5,37 @@
 import csv
 import io
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from math import isnan
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import nn
 
 from fukayomi._native import NO_POLICY_LABEL
+from fukayomi.engine.evaluators import EvaluatorError
+from fukayomi.engine.network import find_network
+from fukayomi.engine.settings import is_network_name
 from fukayomi.errors import InvalidValueError
-from fukayomi.learning.bootstrap import (
+from fukayomi.learning.data.batch import prefetch
+from fukayomi.learning.data.dataset import Dataset, DatasetLike, as_dataset
+from fukayomi.learning.metrics import (
+    MEASURES,
     Estimate,
     Floats,
+    of_positions_with_moves,
     percentile_estimates,
     resample_means,
 )
-from fukayomi.learning.data.batches import prefetch
-from fukayomi.learning.data.dataset import Dataset
-from fukayomi.learning.data.tensors import TensorBatch
-from fukayomi.learning.evaluation import EVALUATION_BATCH, place_network, refuse_numbers, require_ranges
-from fukayomi.learning.metrics import MEASURES, of_positions_with_moves, position_metrics
-from fukayomi.learning.settings import CONFIDENCE, RESAMPLES, VAL_LAMBDA
+from fukayomi.learning.scoring import EVALUATION_BATCH, OnnxScorer, Scorer, refuse_numbers, require_ranges
+from fukayomi.learning.settings import CONFIDENCE, RESAMPLES, VAL_LAMBDA, ModelFileError
 from fukayomi.listener import SILENT, Listener
-from fukayomi.nn.network import evaluation_mode
 from fukayomi.tabular import Tabular, counted
+
+if TYPE_CHECKING:
+    import torch
+    from torch import nn
 
 LARGEST_BLOCK = 256
 """Positions of a block of resampling; a game has about a hundred."""
@@ -88,6 +91,17 @@ class EvaluatedNetwork:
             found |= {name: value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
         return found
 
+    def shown(self, *, has_differences: bool) -> dict[str, Any]:
+        """The metrics with half the widths of their intervals, for reading."""
+        found: dict[str, Any] = {"test": self.test, "network": self.network}
+        if has_differences:
+            found["minus"] = self.minus
+        for name, estimate in self.measures.items():
+            margin = "" if estimate.margin is None else f" ±{estimate.margin:.4f}"
+            value = f"{estimate.value:.4f}" if self.minus is None else f"{estimate.value:+.4f}"
+            found[name.removesuffix("_loss")] = "" if isnan(estimate.value) else value + margin
+        return found
+
 
 class EvaluationTable(Tabular):
     """Networks on test sets: a row for each pair, the test sets in order."""
@@ -117,6 +131,14 @@ class EvaluationTable(Tabular):
         """
         return [each.row() for each in (*self.results, *self.differences)]
 
+    def shown(self) -> list[dict[str, Any]]:
+        """As `rows`, with half of each interval beside its metric; "minus" only if there are differences."""
+        return [each.shown(has_differences=bool(self.differences)) for each in (*self.results, *self.differences)]
+
+    def __repr__(self) -> str:
+        networks = counted(len({each.network for each in self.results}), "network")
+        return f"<EvaluationTable of {networks} on {counted(len(self.tests), 'test set')}>"
+
     def as_dict(self) -> dict[str, Any]:
         """The table with its test sets, for JSON."""
         return {
@@ -139,12 +161,12 @@ class EvaluationTable(Tabular):
 
 
 def evaluate_networks(
-    networks: Mapping[str, nn.Module | Path | str],
-    tests: Mapping[str, Dataset],
+    networks: "Mapping[str, nn.Module | Path | str] | Sequence[Path | str] | Path | str",
+    tests: Mapping[str, DatasetLike] | DatasetLike,
     *,
     val_lambda: float = VAL_LAMBDA,
     batch: int = EVALUATION_BATCH,
-    device: str | torch.device | None = None,
+    device: "str | torch.device | None" = None,
     resamples: int = RESAMPLES,
     confidence: float = CONFIDENCE,
     seed: int = 0,
@@ -173,8 +195,8 @@ def evaluate_networks(
         [('small', None, 3), ('large', None, 3), ('large', 'small', 3)]
 
     Args:
-        networks: By name: networks in torch, or files as in `evaluate`.
-        tests: Test sets by name.
+        networks: By name: networks in torch, or files as in `evaluate`. A file, or several, go by their own names.
+        tests: Test sets by name: datasets, or files. Without names they are one test set.
         val_lambda: Share of the evaluation in the total loss, 0 to 1.
         batch: Positions per batch.
         device: As in `evaluate`.
@@ -188,6 +210,7 @@ def evaluate_networks(
         CheckpointError, ParameterFileError, ModelFileError, DataFileError, DeviceError: As in `evaluate`.
         PackedError: A test set has a position that the rules do not allow.
     """
+    networks, tests = _networks_by_name(networks), _tests_by_name(tests)
     if not networks or not tests:
         raise InvalidValueError("an evaluation needs a network and a test set")
     require_ranges(val_lambda, batch)
@@ -195,7 +218,7 @@ def evaluate_networks(
         raise InvalidValueError(f"confidence must be between 0 and 1, not {confidence}")
     if resamples < 0:
         raise InvalidValueError(f"resamples must be 0 or more, not {resamples}")
-    placed = {name: place_network(network, device) for name, network in networks.items()}
+    scorers = [_scorer(network, device, val_lambda) for network in networks.values()]
     found: list[EvaluatedNetwork] = []
     differences: list[EvaluatedNetwork] = []
     described: list[TestSet] = []
@@ -204,7 +227,7 @@ def evaluate_networks(
         starts = data.groups(block)
         described.append(TestSet(test, len(data), data.games, len(starts) - data.games, block))
         stage = "evaluating" if len(tests) == 1 else f"evaluating on {test}"
-        sums, with_moves = _sums_of_groups(list(placed.values()), data, starts, val_lambda, batch, stage, listener)
+        sums, with_moves = _sums_of_groups(scorers, data, starts, batch, stage, listener)
         for name, network in networks.items():
             if not np.isfinite(sums[list(networks).index(name)]).all():
                 refuse_numbers(network if isinstance(network, str | Path) else name)
@@ -222,34 +245,57 @@ def evaluate_networks(
     )
 
 
+def _networks_by_name(
+    networks: "Mapping[str, nn.Module | Path | str] | Sequence[Path | str] | Path | str",
+) -> "Mapping[str, nn.Module | Path | str]":
+    if isinstance(networks, Mapping):
+        return networks
+    paths = [networks] if isinstance(networks, Path | str) else networks
+    named = {Path(path).name: path for path in paths}
+    return named if len(named) == len(paths) else {str(path): path for path in paths}
+
+
+def _tests_by_name(tests: Mapping[str, DatasetLike] | DatasetLike) -> Mapping[str, Dataset]:
+    if not isinstance(tests, Mapping):
+        data = as_dataset(tests)
+        tests = {" + ".join(path.name for path in data.paths): data}
+    return {name: as_dataset(data) for name, data in tests.items()}
+
+
+def _scorer(network: "nn.Module | Path | str", device: "str | torch.device | None", val_lambda: float) -> Scorer:
+    """How a network is computed: an ONNX file by ONNX Runtime, without torch."""
+    if isinstance(network, str | Path):
+        try:
+            path = find_network(str(network)) if is_network_name(str(network)) else Path(network)
+        except EvaluatorError as error:
+            raise ModelFileError(str(error)) from error
+        if path.suffix.lower() == ".onnx":
+            return OnnxScorer(path, val_lambda)
+    from fukayomi.learning.evaluation import TorchScorer
+
+    return TorchScorer(network, device, val_lambda)
+
+
 def _sums_of_groups(
-    networks: Sequence[tuple[nn.Module, torch.device]],
+    scorers: Sequence[Scorer],
     data: Dataset,
     starts: NDArray[np.int64],
-    val_lambda: float,
     batch: int,
     stage: str,
     listener: Listener,
 ) -> tuple[Floats, int]:
     """The sums of the metrics over each group of positions, for each network, [K, G, 7], and how many have a move."""
     with_moves = 0
-    sums = np.zeros((len(networks), len(starts), len(MEASURES)))
+    sums = np.zeros((len(scorers), len(starts), len(MEASURES)))
     chunks = (np.arange(first, min(first + batch, len(data))) for first in range(0, len(data), batch))
     done = 0
-    with ExitStack() as stack:
-        stack.enter_context(torch.inference_mode())
-        for network, _ in networks:
-            stack.enter_context(evaluation_mode(network))
-        for arrays in prefetch(map(data.arrays, chunks)):
-            groups = np.searchsorted(starts, np.arange(done, done + len(arrays)), side="right") - 1
-            for number, (network, where) in enumerate(networks):
-                part = TensorBatch.of(arrays, where, network, over_moves=True)
-                policy, value = part.outputs_of(network)
-                metrics = position_metrics(policy, value, part.targets, val_lambda).double().cpu().numpy()
-                np.add.at(sums[number], groups, metrics)
-            done += len(arrays)
-            with_moves += int((arrays.labels != NO_POLICY_LABEL).sum())
-            listener.progress(stage, done, len(data))
+    for arrays in prefetch(map(data.arrays, chunks)):
+        groups = np.searchsorted(starts, np.arange(done, done + len(arrays)), side="right") - 1
+        for number, scorer in enumerate(scorers):
+            np.add.at(sums[number], groups, scorer.scores(arrays))
+        done += len(arrays)
+        with_moves += int((arrays.labels != NO_POLICY_LABEL).sum())
+        listener.progress(stage, done, len(data))
     return sums, with_moves
 
 

@@ -11,14 +11,13 @@ import numpy as np
 from fukayomi import _native
 from fukayomi.data.convert.reading import read_rows
 from fukayomi.data.formats.hcpe import HCPE
-from fukayomi.engine.agreement import Agreement, compare
 from fukayomi.engine.choice import load
+from fukayomi.engine.evaluation import Agreement, compare, sample_positions
 from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.evaluators.backends.backend import Plan
 from fukayomi.engine.evaluators.backends.machine import usable_cpus
 from fukayomi.engine.evaluators.backends.network_file import NetworkFile
-from fukayomi.engine.evaluators.network_evaluator import NetworkEvaluator
-from fukayomi.engine.sampling import sample_positions
+from fukayomi.engine.evaluators.protocol import NetworkEvaluator
 from fukayomi.files.atomic import replace_file
 from fukayomi.learning.models import ModelFileError, OnnxNetwork, features_of, load_network, residual
 from fukayomi.listener import SILENT, Listener

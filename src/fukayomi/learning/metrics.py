@@ -3,24 +3,90 @@
 They are dlshogi's, but those of the policy are over the moves that the search tries in each position, not over all
 2187 labels: all legal moves but needless non-promotions, which count for the promotion. What a network gives to other
 labels changes nothing in play, and a sparse one has no logits of them.
+
+Bootstrap intervals of means over positions that are not independent of each other.
+
+Positions of one game share its result and resemble each other, so single positions are not drawn. Whole groups are:
+games, or blocks of consecutive positions where the data does not tell games apart.
+
+Sources: B. Efron, R. J. Tibshirani, "An Introduction to the Bootstrap" (1993), chapter 13 (percentile intervals);
+H. R. Künsch, "The jackknife and the bootstrap for general stationary observations" (1989), for blocks.
 """
 
 # pyright: reportUnknownMemberType=false
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
-from math import isfinite
+from math import isfinite, isnan
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
-import torch.nn.functional as F  # noqa: N812 - the usual name
-from torch import Tensor
+from numpy.typing import NDArray
 
 from fukayomi._native import NO_POLICY_LABEL
 from fukayomi.errors import InvalidValueError
-from fukayomi.learning.bootstrap import Floats
-from fukayomi.learning.loss import Targets
 from fukayomi.tabular import Tabular
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from fukayomi.learning.loss import Targets
+
+_CHUNK = 4_000_000  # elements of the largest array
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A mean with its interval."""
+
+    value: float
+    """Mean over all positions; NaN where none has the target."""
+    low: float | None
+    """Lower end of the interval; None where there are fewer than two groups."""
+    high: float | None
+    """Upper end of the interval."""
+
+    @property
+    def margin(self) -> float | None:
+        """Half the width of the interval."""
+        return None if self.low is None or self.high is None else (self.high - self.low) / 2
+
+
+def resample_means(sums: Floats, counts: Floats, *, resamples: int, seed: int) -> Floats:
+    """Means of random samples of groups, drawn with replacement, each of as many groups as there are.
+
+    Args:
+        sums: Sums over the positions of each group, [G, M].
+        counts: Positions of each group, [G].
+        resamples: Number of samples R.
+        seed: Random seed; the same seed and number of groups give the same samples.
+
+    Returns:
+        The means of each sample, [R, M]. All M columns are of the same samples, so their differences are paired.
+    """
+    random = np.random.default_rng(seed)
+    groups = len(counts)
+    means = np.empty((resamples, sums.shape[1]))
+    chunk = max(1, _CHUNK // max(1, groups))
+    for first in range(0, resamples, chunk):
+        last = min(first + chunk, resamples)
+        drawn = np.empty((last - first, groups))
+        for row in drawn:
+            row[:] = np.bincount(random.integers(groups, size=groups), minlength=groups)
+        means[first:last] = (drawn @ sums) / (drawn @ counts)[:, None]
+    return means
+
+
+def percentile_estimates(values: Floats, means: Floats, confidence: float) -> list[Estimate]:
+    """Values, [M], with intervals from the means of R samples, [R, M]; R = 0 gives no intervals, nor has NaN one."""
+    if len(means) == 0:
+        return [Estimate(value, None, None) for value in values.tolist()]
+    tail = (1 - confidence) / 2
+    lows, highs = np.quantile(means, [tail, 1 - tail], axis=0).tolist()
+    found = zip(values.tolist(), lows, highs, strict=True)
+    return [Estimate(value, *((None, None) if isnan(value) else ends)) for value, *ends in found]
 
 
 @dataclass(frozen=True)
@@ -69,7 +135,7 @@ _OF_MOVES = ("policy_loss", "policy_accuracy")
 """Those that a test set without moves does not have."""
 
 
-def position_metrics(policy: Tensor, value: Tensor, targets: Targets, val_lambda: float) -> Tensor:
+def position_metrics(policy: "Tensor", value: "Tensor", targets: "Targets", val_lambda: float) -> "Tensor":
     """The metrics of each position, [N, 7]: those of a set are their means, `of_positions_with_moves` of them.
 
     Args:
@@ -78,6 +144,9 @@ def position_metrics(policy: Tensor, value: Tensor, targets: Targets, val_lambda
         targets: Of the positions.
         val_lambda: Share of the search value in the total loss, 0 to 1.
     """
+    import torch
+    import torch.nn.functional as F  # noqa: N812 - the usual name
+
     logits, policy = value.squeeze(1).float(), policy.float()
     policy_loss = targets.policy_losses(policy)
     result_loss = F.binary_cross_entropy_with_logits(logits, targets.results, reduction="none")
@@ -119,17 +188,17 @@ class MetricsSum:
         self.positions = 0
         """Positions added so far."""
         self._with_moves = 0
-        self._sums = torch.zeros(len(MEASURES), dtype=torch.float64)
+        self._sums = np.zeros(len(MEASURES))
         self._heads: dict[str, float] = {}
 
-    def add(self, policy: Tensor, value: Tensor, targets: Targets) -> None:
+    def add(self, policy: "Tensor", value: "Tensor", targets: "Targets") -> None:
         """Add a batch: logits of moves, [M], or [N, 2187], as the targets have them, and [N, 1]."""
         metrics = position_metrics(policy, value, targets, self._val_lambda)
-        self._sums += metrics.double().sum(dim=0).cpu()
+        self._sums += metrics.double().sum(dim=0).cpu().numpy()
         self.positions += len(metrics)
         self._with_moves += int((targets.labels != NO_POLICY_LABEL).sum())
 
-    def add_heads(self, losses: Mapping[str, Tensor], positions: int) -> None:
+    def add_heads(self, losses: "Mapping[str, Tensor]", positions: int) -> None:
         """Add the mean losses of further heads over the positions of a batch, by name without "_loss"."""
         for name, loss in losses.items():
             self._heads[name] = self._heads.get(name, 0.0) + loss.item() * positions
@@ -139,5 +208,5 @@ class MetricsSum:
         if not self.positions:
             raise InvalidValueError("no positions were added")
         heads = {f"{name}_loss": total / self.positions for name, total in self._heads.items()}
-        means = of_positions_with_moves((self._sums / self.positions).numpy(), self._with_moves, self.positions)
+        means = of_positions_with_moves(self._sums / self.positions, self._with_moves, self.positions)
         return Metrics(self.positions, *means.tolist(), heads=heads)

@@ -2,6 +2,7 @@
 
 # pyright: reportUnknownMemberType=false
 
+import copy
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,25 +15,25 @@ from torch import Tensor, nn
 from fukayomi import _native
 from fukayomi._native import FEATURES2
 from fukayomi.engine.choice import load
+from fukayomi.engine.evaluation import sample_positions
 from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.evaluators.backends.backend import Plan
 from fukayomi.engine.evaluators.backends.machine import usable_cpus
 from fukayomi.engine.evaluators.backends.network_file import NetworkFile
 from fukayomi.engine.evaluators.backends.onnx_model import OnnxModel
-from fukayomi.engine.evaluators.probes import probe_positions
+from fukayomi.engine.evaluators.timing import probe_positions
 from fukayomi.engine.network import find_network
-from fukayomi.engine.sampling import sample_positions
 from fukayomi.engine.settings import is_network_name
-from fukayomi.errors import InvalidValueError
 from fukayomi.files.atomic import replace_file
 from fukayomi.files.inputs import problem_of
 from fukayomi.files.sparse_network import SUFFIX as SPARSE_SUFFIX
 from fukayomi.learning.checkpoint import CheckpointError, load_checkpoint
 from fukayomi.learning.data.batch import Batch
+from fukayomi.learning.settings import ModelFileError
 from fukayomi.nn.config import Activation, NetworkConfigError
 from fukayomi.nn.dlshogi import SUFFIXES as DLSHOGI_SUFFIXES
 from fukayomi.nn.dlshogi import load_dlshogi, save_dlshogi
-from fukayomi.nn.export import Agreement, check_agreement, compare, export_onnx
+from fukayomi.nn.export import Agreement, check_agreement, compare, export_module, export_onnx, features2_of
 from fukayomi.nn.network import PolicyValueNetwork
 from fukayomi.nn.parameters import AnyNetwork, ExportError, build_network, load_parameters, save_parameters
 from fukayomi.nn.sparse import SparseNetwork
@@ -44,12 +45,6 @@ NORMALISED_POSITIONS = 512
 """Positions for the statistics of a network from an ONNX file."""
 LARGEST_DIFFERENCE = 0.01
 """Between logits of a network and of the ONNX file that it was read from; rounding is a thousandth of that."""
-
-
-class ModelFileError(InvalidValueError):
-    """A file cannot be used as a network."""
-
-    __module__ = "fukayomi.learning"
 
 
 class OnnxNetwork(nn.Module):
@@ -154,11 +149,13 @@ def _named(path: Path | str) -> Path:
         raise ModelFileError(str(error)) from error
 
 
-def export_network(network: AnyNetwork, path: Path | str, *, half: bool = False) -> Agreement | None:
+def export_network(network: nn.Module | Path | str, path: Path | str, *, half: bool = False) -> Agreement | None:
     """Write a network to a file of any kind; the outputs of an ONNX file are compared with torch's.
 
     Args:
-        network: A trained network, for example of `load_network`.
+        network: A trained network, or a file that `load_network` reads, such as a checkpoint. To ONNX also any module
+            in torch that maps planes, float32 [N, 62, 9, 9] and [N, 57, 9, 9], to the logits of policy [N, 2187] and
+            value [N, 1].
         path: File to write, with a name in .onnx, .safetensors, or dlshogi's .npz and .pth.
         half: Store the weights of an ONNX file as float16.
 
@@ -168,23 +165,38 @@ def export_network(network: AnyNetwork, path: Path | str, *, half: bool = False)
     Raises:
         ExportError: Weights that cannot be stored, outputs that differ, another name, or one that the family has not.
         NetworkConfigError: dlshogi has no such network.
+        CheckpointError, ParameterFileError, ModelFileError, SparseFileError: The file to read is missing, damaged or
+            something else.
     """
+    network = network if isinstance(network, nn.Module) else load_network(network)
     path = Path(path)
     if isinstance(network, SparseNetwork):
         _export_sparse(network, path, half=half)
         return None
     if path.suffix not in (".onnx", ".safetensors", *DLSHOGI_SUFFIXES):
         raise ExportError(f"{path}: the name must end in .onnx, .safetensors, .npz or .pth")
+    if not isinstance(network, PolicyValueNetwork):
+        if path.suffix != ".onnx":
+            kind = type(network).__name__
+            raise ExportError(f"{path}: a {kind} can be written as ONNX only; other files hold networks of fukayomi.nn")
+        return _export_onnx(copy.deepcopy(network).cpu().float().eval(), path, half=half)
     if path.suffix == ".safetensors":
         save_parameters(network, path)
         return None
     if path.suffix in DLSHOGI_SUFFIXES:
         save_dlshogi(network, path)
         return None
-    features1, features2 = features_of(probe_positions(), network.features2)
+    return _export_onnx(network, path, half=half)
+
+
+def _export_onnx(network: nn.Module, path: Path, *, half: bool) -> Agreement:
+    features1, features2 = features_of(probe_positions(), features2_of(network))
     with TemporaryDirectory() as folder:  # a file that disagrees must not take the place of a good one
         made = Path(folder) / "network.onnx"
-        export_onnx(network, made, half=half)
+        if isinstance(network, PolicyValueNetwork):
+            export_onnx(network, made, half=half)
+        else:
+            export_module(network, made, half=half)
         agreement = compare(network, made, torch.from_numpy(features1), torch.from_numpy(features2))
         check_agreement(agreement, half=half)
         replace_file(path, made.read_bytes())

@@ -45,6 +45,12 @@ PRESET_TARGETS: dict[PresetName, dict[str, Any]] = {"reanalyze": {"n_step": 5}}
 """Settings of the targets in presets."""
 
 
+class ModelFileError(InvalidValueError):
+    """A file cannot be used as a network."""
+
+    __module__ = "fukayomi.learning"
+
+
 class TrainingError(InvalidValueError):
     """Training cannot start or go on: bad settings, a folder in use, too few positions, or a diverged loss."""
 

@@ -12,13 +12,17 @@ from fukayomi.engine.network import find_network
 from fukayomi.files.inputs import InputFileError, file_sha256
 from fukayomi.interruption import Stopped
 from fukayomi.listener import Listener
-from fukayomi.loop.families import check_family
 from fukayomi.loop.ingest.deliveries import GAMES, find_deliveries
 from fukayomi.loop.ingest.manifest import ChunkEntry, Manifest
-from fukayomi.loop.inputs import check_device, check_network, naming
 from fukayomi.loop.journal import Games, Journal, KeptNetwork, Played
-from fukayomi.loop.run import Run
-from fukayomi.loop.settings import BATCH_DEPENDENT_DEVICES, REPRODUCIBLE_DEVICES, GeneratorSettings, LoopError
+from fukayomi.loop.run import Run, check_device, check_network, naming
+from fukayomi.loop.settings import (
+    BATCH_DEPENDENT_DEVICES,
+    REPRODUCIBLE_DEVICES,
+    GeneratorSettings,
+    LoopError,
+    check_family,
+)
 from fukayomi.selfplay.chunk import ChunkError, ChunkInfo, ResultCounts, read_chunk_info, sidecar_of
 from fukayomi.selfplay.generator import SelfplayResult, generate
 from fukayomi.selfplay.league import League, LeagueError, LeagueNetwork, LeagueRules, LeagueSettings

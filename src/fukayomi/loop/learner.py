@@ -21,10 +21,9 @@ from fukayomi.learning.data.dataset import Dataset, kind_of_data
 from fukayomi.learning.devices import choose_device, choose_precision, use_threads
 from fukayomi.learning.evaluation import evaluate
 from fukayomi.learning.layers import LayerError
-from fukayomi.learning.listeners.json_lines import JsonLinesListener
-from fukayomi.learning.listeners.listener import TrainingListener
+from fukayomi.learning.listeners import JsonLinesListener, TrainingListener
 from fukayomi.learning.models import export_network, load_network
-from fukayomi.learning.optimization.schedule import Schedule
+from fukayomi.learning.optimization import Schedule
 from fukayomi.learning.settings import TrainingError
 from fukayomi.learning.training.configuration import split_weight
 from fukayomi.learning.training.preparation import start_from
@@ -32,15 +31,11 @@ from fukayomi.learning.training.run_folder import CHECKPOINT_NAME
 from fukayomi.learning.training.trainer import Trainer
 from fukayomi.learning.training.training import train
 from fukayomi.listener import Forwarder, Listener, fan_out
-from fukayomi.loop.families import check_family, suffix_of
-from fukayomi.loop.folder import RunFolder
 from fukayomi.loop.ingest.manifest import ChunkEntry
-from fukayomi.loop.inputs import check_network, naming
 from fukayomi.loop.journal import Journal, KeptNetwork, Trained
 from fukayomi.loop.reanalysis import layer_hashes, layer_of, restore_layers
-from fukayomi.loop.run import Run
-from fukayomi.loop.settings import LoopError, LoopSettings
-from fukayomi.loop.window import buy_steps, first_in_window, newest
+from fukayomi.loop.run import Run, RunFolder, check_network, naming
+from fukayomi.loop.settings import LoopError, LoopSettings, buy_steps, check_family, first_in_window, newest, suffix_of
 from fukayomi.nn.parameters import make_network
 from fukayomi.nn.sparse_config import SparseConfig
 

@@ -21,8 +21,7 @@ from fukayomi.learning.reanalysis.settings import Selection
 from fukayomi.loop.ingest.manifest import ChunkEntry
 from fukayomi.loop.journal import Journal, KeptNetwork, Reanalyzed
 from fukayomi.loop.run import Run
-from fukayomi.loop.settings import REPRODUCIBLE_DEVICES, GeneratorSettings, LoopError
-from fukayomi.loop.window import first_in_window
+from fukayomi.loop.settings import REPRODUCIBLE_DEVICES, GeneratorSettings, LoopError, first_in_window
 from fukayomi.tabular import counted
 
 LAYER = "learn"

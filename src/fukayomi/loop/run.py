@@ -1,23 +1,203 @@
-"""A learning run as the steps know it: settings, folder, journal, and who follows it."""
+"""A learning run as the steps know it: settings, folder, journal, and who follows it.
 
+Looking at the files, programs and devices that the settings of a run name, before the run begins.
+
+A step that needs one of them may come after hours, when the settings can no longer change. Each part of the run checks
+its own tables.
+
+The folder of a learning run.
+
+| file or folder | content |
+|---|---|
+| `run.toml` | the settings, with all defaults |
+| `journal.jsonl` | the steps that are done |
+| `games/` | chunks of games, with sidecars |
+| `networks/` | the networks, as ONNX, each with its int8 file if the run computes in int8; sparse ones as `.sparse` |
+| `learner/` | the checkpoint of the learner, and its curves |
+| `matches/` | the matches of the gate and of the measurements |
+| `log.jsonl`, `live.json` | when each step began and ended, and what happens now |
+"""
+
+from collections.abc import Generator
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from fukayomi._native import cpu_instructions
+from fukayomi.arena.game.rules import split_command
+from fukayomi.engine.evaluators.backends.backend import BACKENDS, get_backend
 from fukayomi.engine.evaluators.backends.machine import cpu_features
 from fukayomi.engine.evaluators.backends.network_file import int8_path
-from fukayomi.engine.network import find_network
+from fukayomi.engine.network import STUBS, find_network
+from fukayomi.errors import FukayomiError
 from fukayomi.files.atomic import replace_file
+from fukayomi.files.inputs import file_sha256, require_file
+from fukayomi.files.lock import FolderLock, is_locked
 from fukayomi.listener import Listener
-from fukayomi.loop.folder import LOCK_NAME, SETTINGS_NAME, RunFolder
 from fukayomi.loop.ingest.manifest import Manifest
-from fukayomi.loop.inputs import naming
-from fukayomi.loop.journal import Journal
+from fukayomi.loop.journal import JOURNAL_NAME, Journal, KeptNetwork, network_name
 from fukayomi.loop.listener import SILENT
-from fukayomi.loop.settings import DEVICES_OF, FleetSettings, LoopError, LoopSettings, Precision
+from fukayomi.loop.settings import (
+    DEVICES_OF,
+    ONNX,
+    AnyNetwork,
+    FleetSettings,
+    LoopError,
+    LoopSettings,
+    Precision,
+    build_settings,
+    check_family,
+    read_settings,
+)
+from fukayomi.selfplay.chunk import ChunkError, read_chunk
 from fukayomi.selfplay.openings import Openings, OpeningSet
 from fukayomi.settings import differences
+from fukayomi.usi.process import find_program
+
+SETTINGS_NAME = "run.toml"
+LOCK_NAME = "lock"
+
+
+class RunFolder:
+    """The folder of a run, and where things are in it.
+
+    Args:
+        path: The folder.
+    """
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
+        """The folder."""
+        self.settings_file = self.path / SETTINGS_NAME
+        self.journal_file = self.path / JOURNAL_NAME
+        self.games = self.path / "games"
+        self.networks = self.path / "networks"
+        self.learner = self.path / "learner"
+        self.matches = self.path / "matches"
+
+    def network(self, generation: int, suffix: str = ONNX) -> Path:
+        """The file of a generation's network.
+
+        Args:
+            generation: The generation.
+            suffix: End of the file's name (`suffix_of`).
+        """
+        return self.networks / f"{network_name(generation)}{suffix}"
+
+    def checkpoint(self, generation: int) -> Path:
+        """The checkpoint from which a generation's network was exported."""
+        return self.networks / f"{network_name(generation)}.pt"
+
+    def chunk_name(self, chunk: Path) -> str:
+        """Name of a chunk in the journal: its path in the folder of games, without suffix."""
+        return chunk.relative_to(self.games).with_suffix("").as_posix()
+
+    def verified(self, network: KeptNetwork) -> Path:
+        """The file of a network, compared with its hash; so is its int8 file, if it has one.
+
+        Raises:
+            LoopError: A file is missing, or another one.
+        """
+        path = self.networks / network.file
+        for file, sha256 in ((path, network.sha256), (int8_path(path), network.int8)):
+            if sha256 is not None and (not file.is_file() or file_sha256(file) != sha256):
+                raise LoopError(f"{file}: missing, or not the network of the journal; put the file back")
+        return path
+
+    def check_chunk(self, path: Path, sha256: str) -> None:
+        """Compare the files of an accepted chunk with what was accepted.
+
+        Args:
+            path: File of its games.
+            sha256: SHA-256 of the games when they were accepted.
+
+        Raises:
+            LoopError: A file is missing, damaged, or another one.
+        """
+        try:
+            problem = "" if read_chunk(path).info.sha256 == sha256 else f"{path}: other games than were accepted"
+        except (ChunkError, OSError) as error:
+            problem = str(error)
+        if problem:
+            name = path.relative_to(self.path).as_posix()
+            raise LoopError(
+                f"{problem}. Check the disk, and put the file back; or go on without it: fukayomi learn exclude "
+                f"{self.path} {name}"
+            )
+
+    def lock(self) -> FolderLock:
+        """Keep other processes from working on this run.
+
+        Raises:
+            LockedError: Another process is.
+        """
+        self.path.mkdir(parents=True, exist_ok=True)
+        return FolderLock(self.path, LOCK_NAME)
+
+    @property
+    def is_locked(self) -> bool:
+        """True if a process works on this run."""
+        return is_locked(self.path, LOCK_NAME)
+
+    def saved_settings(self) -> LoopSettings:
+        """The settings of the run.
+
+        Raises:
+            LoopError: The folder is not of a learning run, or its settings are damaged.
+        """
+        if not self.settings_file.is_file():
+            raise LoopError(f"{self.path}: not the folder of a learning run: there is no {SETTINGS_NAME}")
+        return build_settings(read_settings(self.settings_file))
+
+    @property
+    def has_begun(self) -> bool:
+        """True if a step is done."""
+        return self.journal_file.is_file() and self.journal_file.stat().st_size > 0
+
+
+@contextmanager
+def naming(setting: str) -> Generator[None]:
+    """Errors that name the setting, as `LoopError`."""
+    try:
+        yield
+    except OSError as error:
+        raise LoopError(f"{setting}: cannot read {error.filename}: {error.strerror}") from error
+    except FukayomiError as error:
+        raise LoopError(f"{setting}: {error}") from error
+
+
+def check_network(network: Path | str) -> None:
+    """See that a network's file is there, without reading it."""
+    if str(network) not in STUBS:
+        require_file(find_network(str(network)))
+
+
+def check_device(network: AnyNetwork, table: str, device: str, *, is_here: bool = True) -> None:
+    """See that there is a device that runs a network, and that this machine has it.
+
+    Args:
+        network: The network.
+        table: The table with the device.
+        device: Its name.
+        is_here: Whether it has to be on this machine.
+    """
+    with naming(f"{table}, device"):
+        check_family(network, table, device)
+        if device not in ("auto", *BACKENDS):
+            raise LoopError(f"there are auto, {', '.join(BACKENDS)}, not {device}")
+        if device != "auto" and is_here and (problem := get_backend(device).problem()) is not None:
+            raise LoopError(f"{device}: {problem}")
+
+
+def check_program(command: str) -> None:
+    """See that the program of a command line is there."""
+    words = split_command(command, Path.cwd())
+    if not words:
+        raise LoopError("the command is empty")
+    if find_program(words[0]) is None:
+        raise LoopError(f"program {words[0]} not found")
+
 
 FREE_SETTINGS = frozenset(
     {

@@ -8,10 +8,8 @@ from functools import partial
 from pathlib import Path
 
 from fukayomi.interruption import Stopped, Terminations
-from fukayomi.listener import fan_out
-from fukayomi.loop.families import suffix_of
+from fukayomi.listener import Listener, fan_out, of_kind
 from fukayomi.loop.fleet.store import check_fleet
-from fukayomi.loop.folder import RunFolder
 from fukayomi.loop.generation import (
     Generator,
     accepted_games,
@@ -23,12 +21,10 @@ from fukayomi.loop.generation import (
 from fukayomi.loop.ingest import Manifest, ingest
 from fukayomi.loop.journal import Entry, Ingested, Started, Step, Trained
 from fukayomi.loop.listener import SILENT, LogWriter, LoopListener
-from fukayomi.loop.matches.gate import test_candidate
-from fukayomi.loop.matches.play import check_match
-from fukayomi.loop.matches.strength import check_strength, measure
+from fukayomi.loop.matches import check_match, check_strength, measure, test_candidate
 from fukayomi.loop.reanalysis import reanalyze_window
-from fukayomi.loop.run import Run
-from fukayomi.loop.settings import LoopError, LoopSettings
+from fukayomi.loop.run import Run, RunFolder
+from fukayomi.loop.settings import LoopError, LoopSettings, suffix_of
 from fukayomi.tabular import counted
 
 
@@ -60,7 +56,7 @@ def learn(
     out: Path | str,
     *,
     generate: Generator | None = None,
-    listener: LoopListener = SILENT,
+    listener: Listener = SILENT,
 ) -> LoopResult:
     """Make a network stronger by games against itself, or go on with a run.
 
@@ -74,7 +70,7 @@ def learn(
         settings: The run; None: the settings in its folder. Number of generations and devices may change.
         out: Folder of the run.
         generate: What generates the games; by default the pool of this process, or the fleet of the settings.
-        listener: Follows the run.
+        listener: Follows the run; a `LoopListener` hears of the steps too.
 
     Raises:
         LoopError: The settings are not those of the run, a file that they name or one of the run is missing or damaged,
@@ -83,7 +79,8 @@ def learn(
         ClusterError: The Ray cluster of the fleet cannot be reached, or its workers fail again and again.
         ValueError, OSError: A network, an engine or a file cannot be used.
     """
-    run = Run(RunFolder(out).saved_settings() if settings is None else settings, out, listener)
+    follower = of_kind(listener, LoopListener)
+    run = Run(RunFolder(out).saved_settings() if settings is None else settings, out, follower)
     check_run(run)
     if generate is None and run.settings.fleet is not None:
         check_fleet(run.settings.fleet)
@@ -91,7 +88,7 @@ def learn(
         run.begin()
         _check_manifest(run)
         with nullcontext(generate) if generate else _open_generator(run) as opened:
-            stopped_by = _take_steps(run, opened, listener)
+            stopped_by = _take_steps(run, opened, follower)
     folder, journal, networks = run.folder, run.journal, run.journal.networks
     best = folder.networks / networks[-1].file if networks else folder.network(0, suffix_of(run.settings.network))
     trained = sum(entry.network is not None for entry in journal.all(Trained))

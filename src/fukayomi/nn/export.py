@@ -23,9 +23,10 @@ import onnxruntime  # pyright: ignore[reportMissingTypeStubs]
 import torch
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
+from torch import nn
 
 from fukayomi.files.atomic import replace_file
-from fukayomi.nn.config import FEATURES1, NetworkConfig
+from fukayomi.nn.config import FEATURES1, FEATURES2, NetworkConfig
 from fukayomi.nn.folding import FoldedNetwork
 from fukayomi.nn.network import PolicyValueNetwork, evaluation_mode
 from fukayomi.nn.parameters import ExportError, require_finite
@@ -87,6 +88,48 @@ def export_onnx(network: PolicyValueNetwork, path: Path | str, *, half: bool = F
     replace_file(Path(path), model.SerializeToString())
 
 
+def export_module(module: nn.Module, path: Path | str, *, half: bool = False) -> None:
+    """Write a module of any class as one ONNX file, as `export_onnx` does.
+
+    Args:
+        module: On the CPU, in float32 and in evaluation mode. It maps planes, float32 [N, 62, 9, 9] and [N, 57, 9, 9]
+            (or as many as its attribute `features2` says), to the logits of policy [N, 2187] and value [N, 1].
+        path: The file to write.
+        half: Store the weights as float16.
+
+    Raises:
+        ExportError: Its weights are not finite, or torch cannot export it.
+    """
+    require_finite(module.state_dict())
+    try:
+        model = _run_exporter(_WithProbability(module), features2_of(module))
+    except Exception as error:  # torch's exporter and the module raise anything
+        raise ExportError(f"torch cannot export {type(module).__name__}: {error}") from error
+    if half:
+        _store_as_half(model)
+    model.producer_name = "fukayomi"
+    onnx.checker.check_model(model)
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    replace_file(Path(path), model.SerializeToString())
+
+
+def features2_of(module: nn.Module) -> int:
+    """The number of constant planes that a module reads: its attribute `features2`, or 57."""
+    return int(getattr(module, "features2", FEATURES2))
+
+
+class _WithProbability(nn.Module):
+    """A module whose value is a win probability instead of a logit."""
+
+    def __init__(self, module: nn.Module) -> None:
+        super().__init__()
+        self.module = module
+
+    def forward(self, features1: torch.Tensor, features2: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        policy, value = self.module(features1, features2)[:2]
+        return policy.flatten(1), torch.sigmoid(value.reshape(-1, 1))
+
+
 def _to_onnx(folded: FoldedNetwork) -> onnx.ModelProto:
     model = onnx.ModelProto()
     model.CopyFrom(_graph(folded.config))  # pyright: ignore[reportArgumentType]  # pydantic makes its __hash__
@@ -109,11 +152,23 @@ def _graph(config: NetworkConfig) -> onnx.ModelProto:
         for tensor in folded.state_dict().values():
             if tensor.is_floating_point():
                 tensor.uniform_(1, 2)
-    example = (torch.zeros(2, FEATURES1, 9, 9), torch.zeros(2, folded.config.features2, 9, 9))
+    model = _run_exporter(folded, folded.config.features2)
+    graph = model.graph
+    weights = {name: tensor.numpy() for name, tensor in folded.state_dict().items() if tensor.is_floating_point()}
+    for tensor in graph.initializer:
+        if tensor.name in weights and np.array_equal(numpy_helper.to_array(tensor), weights.pop(tensor.name)):
+            tensor.ClearField("raw_data")
+    if weights:
+        raise ExportError(f"the exporter has changed the parameters {', '.join(weights)}")
+    return model
+
+
+def _run_exporter(module: nn.Module, features2: int) -> onnx.ModelProto:
+    example = (torch.zeros(2, FEATURES1, 9, 9), torch.zeros(2, features2, 9, 9))
     batch = torch.export.Dim("batch", min=1)
     with _quiet():
         program = torch.onnx.export(
-            folded,
+            module,
             example,
             dynamo=True,
             verbose=False,
@@ -130,12 +185,6 @@ def _graph(config: NetworkConfig) -> onnx.ModelProto:
     for item in (model, graph, *graph.node, *graph.input, *graph.output, *graph.value_info, *graph.initializer):
         del item.metadata_props[:]
         item.doc_string = ""
-    weights = {name: tensor.numpy() for name, tensor in folded.state_dict().items() if tensor.is_floating_point()}
-    for tensor in graph.initializer:
-        if tensor.name in weights and np.array_equal(numpy_helper.to_array(tensor), weights.pop(tensor.name)):
-            tensor.ClearField("raw_data")
-    if weights:
-        raise ExportError(f"the exporter has changed the parameters {', '.join(weights)}")
     return model
 
 
@@ -171,9 +220,7 @@ def _store_as_half(model: onnx.ModelProto) -> None:
     graph.node.extend(nodes)
 
 
-def compare(
-    network: PolicyValueNetwork, path: Path | str, features1: torch.Tensor, features2: torch.Tensor
-) -> Agreement:
+def compare(network: nn.Module, path: Path | str, features1: torch.Tensor, features2: torch.Tensor) -> Agreement:
     """Compare the outputs of an exported file in ONNX Runtime with those of the network in torch.
 
     Args:
@@ -187,7 +234,8 @@ def compare(
     outputs: list[NDArray[np.float32]] = cast("Any", session).run(OUTPUT_NAMES, inputs)
     policy, value = (torch.from_numpy(output) for output in outputs)
     with evaluation_mode(network), torch.inference_mode():
-        expected_policy, expected_logit = network(features1, features2)
+        expected_policy, expected_logit = network(features1, features2)[:2]
+    expected_policy, expected_logit = expected_policy.flatten(1), expected_logit.reshape(-1, 1)
     errors = (value - torch.sigmoid(expected_logit)).abs()
     logs, expected_logs = policy.double().log_softmax(1), expected_policy.double().log_softmax(1)
     return Agreement(

@@ -27,13 +27,12 @@ if TYPE_CHECKING:
         write_chunk,
     )
     from fukayomi.selfplay.generator import SelfplayResult, generate
-    from fukayomi.selfplay.journal import GameSummary
+    from fukayomi.selfplay.journal import GameSummary, Opponents
     from fukayomi.selfplay.league import League, LeagueEngine, LeagueError, LeagueNetwork, LeagueSettings
     from fukayomi.selfplay.leaves import Leaves, collect_leaves
     from fukayomi.selfplay.listener import SelfplayListener, SelfplayProgress, SelfplayRun
     from fukayomi.selfplay.matches import play_networks
     from fukayomi.selfplay.openings import Openings, OpeningSet
-    from fukayomi.selfplay.opponents import Opponents
     from fukayomi.selfplay.reports import JsonLines, LogLines, TensorBoard
     from fukayomi.selfplay.settings import LeafError, LeafSettings, SelfplaySettings
 
@@ -80,13 +79,12 @@ __getattr__, __dir__ = lazy(
             "read_chunk_info", "write_chunk",
         ),
         ".generator": ("SelfplayResult", "generate"),
-        ".journal": ("GameSummary",),
+        ".journal": ("GameSummary", "Opponents"),
         ".league": ("League", "LeagueEngine", "LeagueError", "LeagueNetwork", "LeagueSettings"),
         ".leaves": ("Leaves", "collect_leaves"),
         ".listener": ("SelfplayListener", "SelfplayProgress", "SelfplayRun"),
         ".matches": ("play_networks",),
         ".openings": ("OpeningSet", "Openings"),
-        ".opponents": ("Opponents",),
         ".reports": ("JsonLines", "LogLines", "TensorBoard"),
         ".settings": ("LeafError", "LeafSettings", "SelfplaySettings"),
     },

@@ -17,6 +17,18 @@ Each file is flushed and renamed, the sidecar last: a chunk without a sidecar do
     >>> info = write_chunk(Path(tempfile.mkdtemp()) / "w1-000001.hcpe3", bytes(36), details)
     >>> info.bytes, info.weights
     (36, None)
+
+The games of a chunk one by one: a line about each, and any of them as a record.
+
+>>> import tempfile
+>>> from fukayomi.selfplay import SelfplaySettings, find_chunks, generate
+>>> out = Path(tempfile.mkdtemp())
+>>> _ = generate(SelfplaySettings(playouts=4, max_move=12, out_max_move=True), "<hash>", out, games=2)
+>>> (chunk,) = find_chunks(out)
+>>> lines = list_games(chunk)
+>>> record = read_game(chunk, lines[1])
+>>> len(lines), record.name, len(record) == lines[1].plies
+(2, 'selfplay-000001 #2', True)
 """
 
 import hashlib
@@ -30,12 +42,17 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
-from fukayomi.data.formats.rows import DataFileError
+from fukayomi import _native
+from fukayomi.data.formats.format import DataFileError, Place
+from fukayomi.data.formats.hcpe import RESULT_BITS, ResultFlag
+from fukayomi.data.formats.hcpe3 import Game, Games, Hcpe3Error, read_hcpe3, scan_hcpe3
 from fukayomi.errors import InvalidValueError
 from fukayomi.files.atomic import replace_file
-from fukayomi.files.inputs import read_input
-from fukayomi.learning.position_weights import decode_weights, encode_weights, require_weights, weights_of
+from fukayomi.files.inputs import read_input, require_file
+from fukayomi.learning.layers import decode_weights, encode_weights, require_weights, weights_of
 from fukayomi.settings.problems import first_problem
+from fukayomi.shogi import Color, Move
+from fukayomi.shogi.record import Record, RecordedMove, Result, Termination
 
 VERSION = 1
 """Version of the sidecar that is written, and the newest that is read."""
@@ -196,13 +213,13 @@ def opponents_chunk_of(chunk: Path) -> Path:
     return chunk.with_name(f"{chunk.stem}_opp{chunk.suffix}")
 
 
-def find_chunks(folder: Path) -> list[Path]:
+def find_chunks(folder: Path | str) -> list[Path]:
     """The chunks of a folder that have a sidecar, by name."""
-    return sorted(path for path in folder.glob(f"*{SUFFIX}") if sidecar_of(path).is_file())
+    return sorted(path for path in Path(folder).glob(f"*{SUFFIX}") if sidecar_of(path).is_file())
 
 
 def write_chunk(
-    path: Path, data: bytes, details: ChunkDetails, weights: NDArray[np.float32] | None = None
+    path: Path | str, data: bytes, details: ChunkDetails, weights: NDArray[np.float32] | None = None
 ) -> ChunkInfo:
     """Write a chunk and its sidecar. Writing the same chunk again does nothing, be it from another device or build.
 
@@ -217,6 +234,7 @@ def write_chunk(
         DiskError: The disk is full.
         OSError: A file cannot be written.
     """
+    path = Path(path)
     encoded = None if weights is None else _encode_weights(path, weights, details.positions)
     named = None
     if encoded is not None:
@@ -242,13 +260,14 @@ def write_chunk(
     return info
 
 
-def read_chunk_info(sidecar: Path) -> ChunkInfo:
+def read_chunk_info(sidecar: Path | str) -> ChunkInfo:
     """Read a sidecar.
 
     Raises:
         ChunkError: It is not a sidecar, or one of a later version; the message names the field.
         OSError: It cannot be read.
     """
+    sidecar = Path(sidecar)
     text = read_input(sidecar, LARGEST_SIDECAR)
     try:
         info = ChunkInfo.model_validate_json(text)
@@ -265,13 +284,14 @@ def read_chunk_info(sidecar: Path) -> ChunkInfo:
     return info
 
 
-def read_chunk(path: Path) -> Chunk:
+def read_chunk(path: Path | str) -> Chunk:
     """Read a chunk and compare its files with the sidecar. The games are not looked at.
 
     Raises:
         ChunkError: A file is not the one that the sidecar describes.
         OSError: A file cannot be read.
     """
+    path = Path(path)
     info = read_chunk_info(sidecar_of(path))
     data = read_input(path, LARGEST_CHUNK)
     if len(data) != info.bytes:
@@ -302,3 +322,87 @@ def _read_weights(path: Path, named: WeightsFile, positions: int) -> NDArray[np.
         return decode_weights(file, data, positions)
     except DataFileError as error:
         raise ChunkError(str(error)) from None
+
+
+class GameLine(NamedTuple):
+    """A game of a chunk."""
+
+    place: Place
+    """Its offset in the file in bytes, and the number of games before it."""
+    result: Result
+    termination: Termination
+    plies: int
+    opponent: Color | None
+    """The side of which another player moved; None if one network played both."""
+
+
+def list_games(chunk: Path) -> list[GameLine]:
+    """The games of a chunk, in the order of the file; damaged ones are left out.
+
+    Raises:
+        OSError: It cannot be read.
+    """
+    require_file(chunk)
+    return [line for games in scan_hcpe3(chunk) if not isinstance(games, Hcpe3Error) for line in _lines(games)]
+
+
+def read_game(chunk: Path, line: GameLine) -> Record:
+    """A game of a chunk as a record, with the evaluations of the search as scores.
+
+    Args:
+        chunk: The chunk, which has not changed since.
+        line: What `list_games` said about the game.
+
+    Raises:
+        Hcpe3Error: There is no game at this place.
+        OSError: It cannot be read.
+    """
+    require_file(chunk)
+    for games in read_hcpe3(chunk, begin=line.place):
+        return _record(games[0], line, f"{chunk.stem} #{line.place[1] + 1}")
+    raise Hcpe3Error(chunk, line.place[1], None, line.place[0], 0, "the file ends before this game")
+
+
+def _lines(games: Games) -> list[GameLine]:
+    endings = _native.judge_endings(games.starts, games.plies, games.moves)
+    lengths = games.lengths().tolist()
+    sides = {1: Color.BLACK, 2: Color.WHITE}
+    return [
+        GameLine(
+            Place(int(games.offsets[index]), games.first + index),
+            Result(int(games.results[index]) & RESULT_BITS),
+            _termination(int(games.results[index]), is_mated=ending.is_mated),
+            lengths[index],
+            sides.get(int(games.opponents[index])),
+        )
+        for index, ending in enumerate(endings)
+    ]
+
+
+def _termination(result_byte: int, *, is_mated: bool) -> Termination:
+    """Termination of a game. A game that the file gives no reason for, and that is no mate, was resigned."""
+    flags, is_draw = ResultFlag(result_byte & ~RESULT_BITS), result_byte & RESULT_BITS == Result.DRAW
+    if flags & ResultFlag.REPETITION:
+        return Termination.REPETITION if is_draw else Termination.PERPETUAL_CHECK
+    if flags & ResultFlag.DECLARATION:
+        return Termination.DECLARATION
+    if flags & ResultFlag.MAX_PLIES:
+        return Termination.MAX_PLIES
+    if is_mated:
+        return Termination.MATE
+    return Termination.DRAW if is_draw else Termination.RESIGN
+
+
+def _record(game: Game, line: GameLine, name: str) -> Record:
+    start = _native.position_from_hcp(game.start)
+    sign = 1 if start.turn == Color.BLACK else -1
+    signs = np.where(np.arange(len(game)) % 2 == 0, sign, -sign)
+    searched = (np.diff(game.candidates.astype(np.int64)) > 0) | (game.evals != 0)
+    scores = (game.evals.astype(int) * signs).tolist()
+    moves = [
+        RecordedMove(Move.from_raw(int(raw)), score if has_score else None)
+        for raw, score, has_score in zip(game.moves, scores, searched, strict=True)
+    ]
+    return Record(
+        name=name, initial_sfen=start.sfen(), moves=moves, termination=line.termination, result=line.result
+    )  # fmt: skip

@@ -4,6 +4,8 @@
 
 The threads of `fukayomi.selfplay.pool_threads` play them. The calling thread says what each game is, stores those that
 are over, and reports.
+
+Forked games: games that begin at a position of an earlier one, so that there are more kinds of positions.
 """
 
 import hashlib
@@ -18,24 +20,65 @@ from typing import Any
 
 import numpy as np
 
-from fukayomi._native import FinishedGame, GameReason, SelfplayPlayer, SelfplayPool
+from fukayomi._native import FinishedGame, GameReason, SelfplayPlayer, SelfplayPool, decode_hcpe3, position_from_hcp
 from fukayomi.book import Book
-from fukayomi.engine.evaluators.network_evaluator import NetworkEvaluator
+from fukayomi.engine.evaluators.protocol import NetworkEvaluator
 from fukayomi.engine.network import STUBS, Network
 from fukayomi.errors import InvalidValueError
 from fukayomi.files.inputs import file_sha256
 from fukayomi.files.lock import FolderLock
 from fukayomi.interruption import StopRequest
 from fukayomi.listener import Listener
-from fukayomi.selfplay.chunk import require_origin
-from fukayomi.selfplay.forks import fork, is_fork
-from fukayomi.selfplay.journal import GameSummary, StoredGame
+from fukayomi.selfplay.chunk import read_chunk, require_origin
+from fukayomi.selfplay.journal import GameSummary, Opponents, StoredGame
 from fukayomi.selfplay.listener import SILENT, PlainListener, SelfplayListener, SelfplayProgress, SelfplayRun
 from fukayomi.selfplay.openings import BookOpenings, Openings
-from fukayomi.selfplay.opponents import Opponents
 from fukayomi.selfplay.pool_threads import PoolThreads, Report, games_at_once, slots_of
 from fukayomi.selfplay.settings import SelfplaySettings
 from fukayomi.selfplay.store import ChunkStore, Worker
+from fukayomi.shogi import Move, Position
+
+LEAST_PLIES_LEFT = 10
+"""Moves of the earlier game that follow the fork, at least."""
+
+
+def is_fork(share: float, seed: int, number: int) -> bool:
+    """True if a game is forked; its number and the seed decide."""
+    return _draw("fork", seed, number) < share
+
+
+def fork(chunk: Path, seed: int, number: int, max_move: int) -> Position | None:
+    """A position of a game of a chunk, with the moves that led there; the number and the seed decide which.
+
+    Returns:
+        None if the chunk has no game that is long enough, or if `max_move` plies leave the new game no move.
+
+    Raises:
+        ChunkError: The chunk is damaged.
+        OSError: It cannot be read.
+    """
+    games = decode_hcpe3(np.frombuffer(read_chunk(chunk).data, np.uint8), True)
+    lengths = np.diff(games.plies).astype(int) - LEAST_PLIES_LEFT
+    places = np.cumsum(np.maximum(lengths, 0))
+    if not len(places) or places[-1] == 0:
+        return None
+    place = int(_draw("place", seed, number) * places[-1])  # every position has the same chance
+    game = int(np.searchsorted(places, place, "right"))
+    first = int(games.plies[game])
+    plies = place - (int(places[game - 1]) if game else 0) + 1
+    if plies >= max_move:
+        return None
+    position = position_from_hcp(games.starts[game].tobytes())
+    for raw in games.moves[first : first + plies]:
+        position.push(Move.from_raw(int(raw)))
+    return position
+
+
+def _draw(what: str, seed: int, number: int) -> float:
+    """At least 0, and below 1."""
+    digest = hashlib.sha256(f"{what} {seed} {number}".encode()).digest()
+    return int.from_bytes(digest[:6]) / (1 << 48)
+
 
 MOST_GAMES = (1 << 53) - 1
 """Highest number of a game; larger ones would not be exact in every reader of JSON."""

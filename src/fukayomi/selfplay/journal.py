@@ -3,6 +3,8 @@
 A chunk has the games of a fixed range of numbers, in order, so its bytes do not depend on which game ends first. Until
 all of them are over, each game that ends is appended to ``NAME-000001.games`` beside the chunk at once. A process that
 is killed loses at most the games in play: the next one reads the journal, and plays the numbers that are missing.
+
+Interface of opponents other than the newest network in self-play.
 """
 
 import errno
@@ -10,14 +12,16 @@ import json
 import os
 import struct
 import zlib
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import BinaryIO, Literal, Self, cast, get_args
+from typing import Any, BinaryIO, Literal, Protocol, Self, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fukayomi._native import FinishedGame
+from fukayomi._native import FinishedGame, SelfplayPlayer, SelfplayPool, WaitingGame
+from fukayomi.engine.network import Network
 from fukayomi.files.disk import raise_if_full
 from fukayomi.selfplay.chunk import ChunkError
 from fukayomi.shogi import BLACK
@@ -180,3 +184,45 @@ class GameJournal:
         self._end = begin + sum(lengths)
         first, second = lengths[0], lengths[0] + lengths[1]
         return body[:first], body[first:second], body[second:]
+
+
+class Opponents(Protocol):
+    """Players besides the newest network."""
+
+    @property
+    def networks(self) -> Sequence[Network]:
+        """Networks of the numbers 1, 2, ...; each runs on as many devices as the newest."""
+        ...
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """Plain values that tell these opponents from others; they go into the sidecars."""
+        ...
+
+    @property
+    def has_own_files(self) -> bool:
+        """True if games that have an opponent go to chunks of their own."""
+        ...
+
+    def players(self, number: int) -> tuple[SelfplayPlayer, SelfplayPlayer]:
+        """Black and White of a game, by its number."""
+        ...
+
+    def name(self, number: int) -> str:
+        """Name of the opponent of that game; empty without one."""
+        ...
+
+    def think(self, pool: SelfplayPool, game: WaitingGame) -> None:
+        """Find a move for a game in which another program is to move, and call `SelfplayPool.answer` from any thread.
+
+        It returns at once. A game that cannot be played on begins again by `SelfplayPool.restart`.
+        """
+        ...
+
+    def over(self, game: GameSummary) -> None:
+        """Called after each game."""
+        ...
+
+    def notes(self) -> Iterable[str]:
+        """Notes for the user since the last call. An error that ends the run is raised here."""
+        ...

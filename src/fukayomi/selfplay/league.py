@@ -23,7 +23,7 @@ from fukayomi._native import OUTSIDE, SelfplayPlayer, SelfplayPool, WaitingGame
 from fukayomi.arena.game.player import PlayerFailedError
 from fukayomi.arena.game.rules import EngineSettings
 from fukayomi.arena.game.time_control import TimeControl
-from fukayomi.arena.game.usi_searcher import UsiSearcher
+from fukayomi.arena.game.usi_player import UsiSearcher
 from fukayomi.engine.evaluators.backends.network_file import precision_for
 from fukayomi.engine.network import Network
 from fukayomi.engine.settings import network_in_folder
@@ -152,12 +152,13 @@ class LeagueSettings(LeagueRules):
         return self
 
     @classmethod
-    def read(cls, path: Path) -> Self:
+    def read(cls, path: Path | str) -> Self:
         """Read the settings from a TOML file; paths in it are relative to its folder.
 
         Raises:
             LeagueError: The file cannot be read, is not valid TOML, or a setting is missing, unknown or out of range.
         """
+        path = Path(path)
         values = read(cls, path)
         try:
             return build(cls, values)

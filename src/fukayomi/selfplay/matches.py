@@ -11,10 +11,9 @@ import numpy as np
 from fukayomi._native import FinishedGame as PoolGame
 from fukayomi._native import GameReason, SelfplayPlayer, SelfplayPool, decode_hcpe3
 from fukayomi.arena import MatchResult, MovePlayer, play_match
-from fukayomi.arena.game.choices import Tournament
 from fukayomi.arena.game.referee import PlayedGame
-from fukayomi.arena.match.schedule import ScheduledGame
-from fukayomi.arena.match.settings import MatchSettings
+from fukayomi.arena.game.rules import Tournament
+from fukayomi.arena.match.settings import MatchSettings, ScheduledGame
 from fukayomi.arena.match.workers import FinishedGame, GameQueue, WorkerReport
 from fukayomi.arena.statistics.sprt import SprtSettings
 from fukayomi.engine.network import Network

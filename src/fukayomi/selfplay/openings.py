@@ -44,7 +44,7 @@ class OpeningSet:
     """Weight of each position."""
 
     @classmethod
-    def read(cls, path: Path, weight: float = 1.0) -> Self:
+    def read(cls, path: Path | str, weight: float = 1.0) -> Self:
         """Read a file: hcp if it is called ``*.hcp``, else a line for each opening, as SFEN or as USI moves.
 
         All positions are checked, which takes a second for some 500,000 of hcp.
@@ -54,6 +54,7 @@ class OpeningSet:
                 has no legal move, so that no game can begin there.
             OSError: It cannot be read.
         """
+        path = Path(path)
         if path.suffix != HCP_SUFFIX:
             return cls(str(path), None, tuple(map(_played, read_openings(path))), weight)
         data = read_input(path, LARGEST_FILE)

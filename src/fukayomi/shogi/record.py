@@ -10,7 +10,7 @@ from enum import IntEnum, StrEnum
 from typing import Any
 
 from fukayomi.shogi.position import BLACK, START_SFEN, Color, Move, Position, ShogiError
-from fukayomi.tabular import Tabular
+from fukayomi.tabular import Tabular, counted, printable
 
 
 def now() -> str:
@@ -145,7 +145,7 @@ class Variation:
     """Bookmark before the first move."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class Record(Tabular):
     """A game from its first position to its end; every move is legal.
 
@@ -200,6 +200,10 @@ class Record(Tabular):
     illegal_move_time_ms: int | None = None
     left_out: list[tuple[int | None, str]] = field(default_factory=list[tuple[int | None, str]], compare=False)
     """Parts of the variations that the reader left out: the line, if it is known, and why; the first hundred."""
+
+    def __repr__(self) -> str:
+        players = f"{printable(self.black_name) or '?'} - {printable(self.white_name) or '?'}"
+        return f"<Record {players}: {counted(len(self.moves), 'move')}, {self.result.name}>"
 
     def leave_out(self, line: int | None, reason: str) -> bool:
         """Note that a part of a variation is left out; False if so many are that this one is not noted."""

@@ -7,6 +7,8 @@
     '<svg '
 
 Shapes have class names (wood, grid, koma, koma-ink, ...), so that the style sheet of a page can colour them.
+
+Digits and kanji numerals as strokes, so that a board needs no font. Each fills a box of 10 by 10.
 """
 
 import html
@@ -16,8 +18,42 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
 
-from fukayomi.shogi.glyphs import DIGITS, KANJI, SIGNS, kanji_number
 from fukayomi.shogi.position import BLACK, WHITE, Color, Move, PieceType, Position
+
+DIGITS = {
+    0: "M5,.9C1.6,.9 1.6,9.5 5,9.5S8.4,.9 5,.9",
+    1: "M3.5,2.6L5.6,1V9.5",
+    2: "M2.5,3.2C2.5,.2 7.5,.2 7.5,3.1C7.5,5 4,6.6 2.5,9.4H7.6",
+    3: "M2.5,2.2C3.4,.4 7.2,.5 7.2,2.9C7.2,4.6 5.6,5 4.3,5C6,5 7.6,5.6 7.6,7.2C7.6,9.9 3.5,10.1 2.3,8",
+    4: "M6.3,9.5V.9L2,6.8H8.2",
+    5: "M7.2,1H3.4L2.9,5C4.5,3.7 7.6,4.2 7.6,6.9C7.6,9.9 3.7,10.1 2.4,8.2",
+    6: "M6.9,1.2C4,1.2 2.5,4 2.5,6.8C2.5,10.4 7.5,10.4 7.5,6.8C7.5,3.7 3.4,3.9 2.6,6.4",
+    7: "M2.4,1H7.6C5.8,3.5 4.6,6.2 4.3,9.5",
+    8: "M5,4.8C2.5,4.8 2.5,.9 5,.9S7.5,4.8 5,4.8C1.8,4.8 1.8,9.5 5,9.5S8.2,4.8 5,4.8",
+    9: "M3.1,9.2C6,9.2 7.5,6.4 7.5,3.6C7.5,0 2.5,0 2.5,3.6C2.5,6.7 6.6,6.5 7.4,4",
+}
+SIGNS = {"+": "M5,2.2V8M2.1,5.1H7.9", "−": "M2.1,5.1H7.9", "%": "M7.6,1L2.4,9.4M3.2,1.2V3.6M6.8,6.8V9.2", " ": "M0,0"}
+"""The signs of numbers, as wide as a digit."""
+KANJI = {
+    1: "M1,5H9",
+    2: "M2,2.5H8M1,8H9",
+    3: "M2,1.5H8M2.5,5H7.5M1,8.7H9",
+    4: "M1.2,1.8H8.8V8.8H1.2ZM4,1.8C4,4 3.6,5.2 2.4,6.2M6,1.8V4.8C6,5.9 6.6,6.1 8,6.1",
+    5: "M1.5,1.5H8.5M4.6,1.5L3.4,8.8M2,4.8H7.4L7,8.8M.8,8.8H9.2",
+    6: "M5,.8V2.8M1,3.4H9M3.8,5.2L1.6,9.2M6.2,5.2L8.4,9.2",
+    7: "M.9,5L9.1,3.6M4.4,1V7.4C4.4,8.9 5,9.1 8.6,9.1V7.6",
+    8: "M3.6,1.8C3.4,5 2.7,7.3 .8,9.1M5.6,1.4C6,5.2 7,7.5 9.2,9.1",
+    9: "M1.2,3.6H6.8V7.6C6.8,9 7.2,9.1 9.2,9.1V7.4M4,.8C4,5 3.4,7.4 .9,9.2",
+    10: "M1,4.6H9M5,.8V9.4",
+}
+
+
+def kanji_number(count: int) -> tuple[str, ...]:
+    """The strokes of 1 to 18 as kanji, one box below the other: 十八 is two."""
+    if count <= 10:
+        return (KANJI[count],)
+    return KANJI[10], KANJI[count - 10]
+
 
 CELL_W, CELL_H = 35, 37  # a square is a little higher than wide, as on a real board
 _HAND_W = 46

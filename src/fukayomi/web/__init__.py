@@ -1,7 +1,7 @@
 """The page in the browser: records, live analysis, play, matches and training runs, served to this computer.
 
     >>> from fukayomi.web import WebServer, WebSettings
-    >>> with WebServer(WebSettings(evaluator="<hash>")) as server:
+    >>> with WebServer(WebSettings(evaluator="<hash>", port=0)) as server:
     ...     server.address.startswith("http://127.0.0.1:")
     True
 

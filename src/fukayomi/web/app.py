@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from fukayomi.web import files, positions, records, socket, worth
+from fukayomi.web import files, mates, positions, records, socket, worth
 from fukayomi.web.answers import json_answer, on_refused
 from fukayomi.web.guard import Guard
 from fukayomi.web.play.routes import routes as play_routes
@@ -26,7 +26,10 @@ SHARED = Path(__file__).parents[1] / "engine" / "report" / "web" / "shared"
 """Content that pages in one file have, too. It is served as if it were in `STATIC`."""
 PIECES = Path(__file__).parents[1] / "shogi" / "pieces.svg"
 STYLES = (
-    *(f"style/{name}.css" for name in ("base", "drawing", "board", "analyse", "report", "play", "worth")),
+    *(
+        f"style/{name}.css"
+        for name in ("base", "drawing", "card", "board", "analyse", "report", "play", "worth", "layout")
+    ),
     "vendor/uplot.css",
     "style/runs.css",
 )
@@ -41,6 +44,7 @@ ROUTES: tuple[Callable[[State], list[BaseRoute]], ...] = (
     socket.routes,
     play_routes,
     worth.routes,
+    mates.routes,
 )
 """Routes of the modules; a module has a function ``routes(state)``."""
 

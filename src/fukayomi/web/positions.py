@@ -17,12 +17,14 @@ from fukayomi.shogi import (
     WHITE,
     Color,
     DeclarationRule,
+    Move,
     Position,
     Repetition,
     ShogiError,
 )
 from fukayomi.shogi.formats.kif.board import HANDICAPS
 from fukayomi.shogi.formats.notation import english_move, japanese_move
+from fukayomi.shogi.illegal import fault_of
 from fukayomi.web.answers import LARGEST_QUESTION, Question, Refused, json_answer, read_json
 
 LONGEST_SFEN = 200
@@ -59,6 +61,12 @@ class PositionQuestion(Question):
             Refused: It is impossible, or a move is not legal.
         """
         return position_of(self.sfen, self.moves)
+
+
+class TriedQuestion(PositionQuestion):
+    """Why a move is not legal."""
+
+    tried: Usi
 
 
 def position_of(sfen: str, moves: Iterable[str]) -> Position:
@@ -151,12 +159,24 @@ def handicaps() -> list[dict[str, str]]:
 
 def routes(_: object) -> list[BaseRoute]:
     """Routes of this module."""
-    return [Route("/api/position", _position, methods=["POST"], max_body_size=LARGEST_QUESTION)]
+    return [
+        Route("/api/position", _position, methods=["POST"], max_body_size=LARGEST_QUESTION),
+        Route("/api/illegal", _illegal, methods=["POST"], max_body_size=LARGEST_QUESTION),
+    ]
 
 
 async def _position(request: Request) -> Response:
     question = await read_json(request, PositionQuestion)
     return json_answer(describe(question.position()))  # here: another thread would cost more than the answer
+
+
+async def _illegal(request: Request) -> Response:
+    question = await read_json(request, TriedQuestion)
+    position = question.position()
+    try:
+        return json_answer({"fault": fault_of(position, Move.from_usi(question.tried))})
+    except ShogiError as error:
+        raise Refused(400, str(error)) from error
 
 
 def _hand(position: Position, color: Color) -> dict[str, int]:

@@ -5,6 +5,7 @@ What records say is text of strangers: it loses control characters and those tha
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Annotated, Any, Literal, cast
 from urllib.parse import quote
@@ -17,9 +18,8 @@ from starlette.routing import BaseRoute, Route
 
 from fukayomi.shogi import BLACK, START_SFEN, Move, Position, ShogiError
 from fukayomi.shogi.formats import Format, scan_records
-from fukayomi.shogi.formats.fouls import foul_of
-from fukayomi.shogi.formats.limits import MOST_VARIATION_PLIES
-from fukayomi.shogi.formats.notation import english_move, japanese_move, last_target
+from fukayomi.shogi.formats.notation import english_move, foul_of, japanese_move, last_target
+from fukayomi.shogi.formats.text import MOST_VARIATION_PLIES
 from fukayomi.shogi.formats.writer import encode_record
 from fukayomi.shogi.record import Record, RecordedMove, RecordError, Result, Termination, Variation
 from fukayomi.web.answers import Question, Refused, json_answer, read_json
@@ -259,8 +259,7 @@ def read_page(data: bytes, name: str, largest: int) -> dict[str, Any]:
     Raises:
         Refused: There is none in it, or a damaged one.
     """
-    from fukayomi.engine.report.document import AnalysisFileError
-    from fukayomi.engine.report.embedding import extract_document
+    from fukayomi.engine.report.document import AnalysisFileError, extract_document
 
     try:
         document = extract_document(data, largest)
@@ -461,6 +460,8 @@ class SaveQuestion(Question):
     record: RecordTree
     format: Literal["kif", "csa", "jkf", "usi"]
     encoding: Literal["utf-8", "shift_jis"] = "utf-8"
+    analysis: dict[str, Any] | None = None
+    """The document of an analysis of the record, which is written as comments and variations."""
 
     def file(self) -> tuple[str, bytes]:
         """Name and content of the file.
@@ -469,6 +470,8 @@ class SaveQuestion(Question):
             Refused: The record cannot be written.
         """
         record = self.record.record()
+        if self.analysis is not None:
+            record = _annotated(record, self.analysis)
         kind = Format(self.format)
         encoding = self.encoding if kind is Format.KIF else "utf-8"
         try:
@@ -478,6 +481,25 @@ class SaveQuestion(Question):
         players = "-".join(filter(None, (record.black_name, record.white_name)))
         stem = _NOT_IN_FILE_NAMES.sub("-", players or record.name.rpartition("/")[2])[:80].strip("-. ")
         return f"{stem or 'game'}.{kind.value}", data
+
+
+def _annotated(record: Record, document: Mapping[str, Any]) -> Record:
+    """The record with an analysis in its comments, and with the better lines as variations.
+
+    Raises:
+        Refused: The analysis is damaged, or of another game.
+    """
+    from fukayomi.engine.report.document import AnalysisFileError, analysis_from_document
+    from fukayomi.engine.report.files import annotated
+
+    try:
+        analysis = analysis_from_document(document)
+    except AnalysisFileError as error:
+        raise Refused(400, f"the analysis is damaged: {clean(str(error), 300)}") from error
+    moves = analysis.record.usi_moves()
+    if analysis.record.initial_sfen != record.initial_sfen or record.usi_moves()[: len(moves)] != moves:
+        raise Refused(400, "the analysis is that of another game")
+    return annotated(replace(analysis, record=record))
 
 
 # ------------------------------------------------------------------------------------------ serving

@@ -1,7 +1,9 @@
 """The server: a socket, and uvicorn that serves the application on it."""
 
+import errno
 import socket
 import threading
+from contextlib import suppress
 from types import FrameType
 from typing import Self
 
@@ -39,7 +41,12 @@ class WebServer:
         app = create_app(settings)
         self.state: State = app.state.shared
         family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-        self._socket = socket.create_server((settings.host, settings.port), family=family)
+        try:
+            self._socket = socket.create_server((settings.host, settings.port), family=family)
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:
+                raise
+            raise OSError(_in_use(settings, family)) from error
         # Connections inherit it; asyncio sets it only where the protocol is given. Without it the body of each small
         # answer waits 40 ms for the browser to acknowledge the head.
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -98,3 +105,17 @@ class WebServer:
         self.stop()
         if self._thread is not None:
             self._thread.join()
+
+
+def _in_use(settings: WebSettings, family: socket.AddressFamily) -> str:
+    """The message about a port that is taken, with one that is free."""
+    free = 0
+    for port in range(settings.port + 1, min(settings.port + 100, 65_536)):
+        with suppress(OSError):
+            socket.create_server((settings.host, port), family=family).close()
+            free = port
+            break
+    return (
+        f"port {settings.port} of {settings.host} is in use, perhaps by another fukayomi web: use that page, or end "
+        f"it, or start this one with --port {free} (the browser keeps settings and records by port)"
+    )

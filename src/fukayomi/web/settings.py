@@ -12,6 +12,8 @@ from fukayomi.settings import Settings
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 """Names of this computer, by which the page may always be asked for."""
+PORT = 8346
+"""The default: always the same, for browsers keep what belongs to a page by its address."""
 
 
 def new_token() -> str:
@@ -38,8 +40,8 @@ class WebSettings(Settings):
     """Name of an evaluator without network, for tests: ``<hash>`` or ``<uniform>``."""
     host: str = "127.0.0.1"
     """Address to listen on. 0.0.0.0 lets other computers in."""
-    port: Annotated[int, Field(ge=0, le=65_535)] = 0
-    """Port to listen on; 0: any free port."""
+    port: Annotated[int, Field(ge=0, le=65_535)] = PORT
+    """Port to listen on; 0: any free port. The browser keeps settings and records by port."""
     allowed_hosts: tuple[str, ...] = ()
     """Another name, besides those of this computer, by which the page may be opened. Repeatable."""
     token: str | None = Field(default_factory=new_token, repr=False)

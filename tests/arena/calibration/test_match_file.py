@@ -5,12 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from fukayomi.arena.calibration.calibration import Calibration
-from fukayomi.arena.calibration.match_file import MATCH_FILE, write_match_file
+from fukayomi.arena.calibration.calibration import MATCH_FILE, Calibration, write_match_file
 from fukayomi.arena.calibration.settings import CalibrationSettings, ClockRange
 from fukayomi.arena.game.time_control import TimeControl
-from fukayomi.arena.match.configuration import build_settings
-from fukayomi.arena.match.settings import MatchSettings
+from fukayomi.arena.match.settings import MatchSettings, build_settings
 from fukayomi.arena.statistics.odds import Level
 from fukayomi.settings import read
 

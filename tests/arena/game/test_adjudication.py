@@ -2,7 +2,7 @@
 
 import pytest
 
-from fukayomi.arena.game.adjudication import Adjudicator
+from fukayomi.arena.game.referee import Adjudicator
 from fukayomi.arena.game.rules import DrawAdjudication, Resignation, Rules
 from fukayomi.shogi import BLACK, WHITE
 from fukayomi.shogi.record import Result

@@ -2,9 +2,7 @@
 
 import pytest
 
-from fukayomi.arena.game.choices import Declaration
-from fukayomi.arena.game.game_terms import GameTerms, tell
-from fukayomi.arena.game.rules import Rules
+from fukayomi.arena.game.rules import Declaration, GameTerms, Rules, tell
 from fukayomi.engine.settings import usi_options
 from fukayomi.usi.options import Option
 

@@ -7,9 +7,8 @@ import pytest
 from arena_players import QUIET, Players, game, patient
 from patience import PATIENCE_S, until
 
-from fukayomi.arena.game.move_player import InProcessPlayer, MovePlayer
 from fukayomi.arena.game.openings import Opening
-from fukayomi.arena.game.player import PlayerFailedError
+from fukayomi.arena.game.player import InProcessPlayer, MovePlayer, PlayerFailedError
 from fukayomi.arena.game.referee import play_game
 from fukayomi.arena.game.rules import EngineSettings
 from fukayomi.arena.game.time_control import TimeControl

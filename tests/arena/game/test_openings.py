@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from fukayomi.arena.game.choices import OpeningOrder
 from fukayomi.arena.game.openings import Opening, OpeningError, arrange, read_openings
+from fukayomi.arena.game.rules import OpeningOrder
 from fukayomi.shogi import START_SFEN
 
 SFEN = "lnsgkgsnl/1r5b1/pppppp1pp/6p2/9/2P6/PP1PPPPPP/1B5R1/LNSGKGSNL b - 3"

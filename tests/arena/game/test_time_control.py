@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from fukayomi.arena.game.clock import GameClock
-from fukayomi.arena.game.time_control import LARGEST, TimeControl, TimeControlError
+from fukayomi.arena.game.time_control import LARGEST, GameClock, TimeControl, TimeControlError
 from fukayomi.shogi import BLACK, WHITE
 
 positive = st.integers(1, LARGEST)

@@ -8,8 +8,8 @@ import pytest
 from arena_players import ENGINE, QUIET, Players, game, patient
 from patience import PATIENCE_S, until
 
-from fukayomi.arena.game.move_player import InProcessPlayer, MovePlayer
 from fukayomi.arena.game.openings import Opening
+from fukayomi.arena.game.player import InProcessPlayer, MovePlayer
 from fukayomi.arena.game.referee import PlayedGame
 from fukayomi.arena.game.rules import EngineSettings
 from fukayomi.arena.game.time_control import TimeControl

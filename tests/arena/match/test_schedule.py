@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from match_samples import openings_of, settings_of
 
 from fukayomi.arena.game.openings import Opening
-from fukayomi.arena.match.schedule import ScheduledGame, schedule
-from fukayomi.arena.match.settings import MatchSettings
+from fukayomi.arena.match.settings import MatchSettings, ScheduledGame, schedule
 
 OPENINGS = openings_of(7)
 

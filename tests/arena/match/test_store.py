@@ -13,8 +13,7 @@ from places import HELPERS
 
 from fukayomi.arena.game.player import Failure
 from fukayomi.arena.game.referee import PlayedGame
-from fukayomi.arena.match.schedule import schedule
-from fukayomi.arena.match.settings import MatchSettings
+from fukayomi.arena.match.settings import MatchSettings, schedule
 from fukayomi.arena.match.state import read_state
 from fukayomi.arena.match.store import MatchStore, read_settings
 from fukayomi.arena.results.match_db import DATABASE, StoreError, read_games

@@ -6,7 +6,7 @@ import cshogi
 import pytest
 
 from fukayomi.arena.game.openings import read_openings
-from fukayomi.arena.positions.compare import PositionSet, compare_positions
+from fukayomi.arena.positions.balanced_set import PositionSet, compare_positions
 from fukayomi.arena.strategy.definitions import load_definitions
 from fukayomi.arena.strategy.matcher import Matcher
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from fukayomi.arena.ratings.options import RatingOptions
 from fukayomi.arena.ratings.rating import Ratings, rate_tally
 from fukayomi.arena.ratings.tally import Tally
-from fukayomi.arena.results.game_tally import tally_games
+from fukayomi.arena.results.player_ratings import tally_games
 from fukayomi.arena.results.sources import read_games
 from fukayomi.shogi.record import Result
 

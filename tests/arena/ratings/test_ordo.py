@@ -8,7 +8,7 @@ from ordo_cases import NOT_COMPARED, SIMULATIONS, OrdoCase, compare, rate_case, 
 from fukayomi.arena.ratings.options import RatingOptions
 from fukayomi.arena.ratings.rating import rate_tally
 from fukayomi.arena.ratings.table import write_table
-from fukayomi.arena.results.game_tally import tally_games
+from fukayomi.arena.results.player_ratings import tally_games
 from fukayomi.arena.results.sources import read_games
 
 ERROR_TOLERANCE = 0.08  # both sides have the noise of a bootstrap: 2-3 % with 1 000 replays

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize
 
 from fukayomi.arena.ratings.bayes import PRIOR_DRAWS
-from fukayomi.arena.ratings.draws import draw_chances
+from fukayomi.arena.ratings.estimate import draw_chances
 from fukayomi.arena.ratings.options import RatingOptions
 from fukayomi.arena.ratings.rating import PlayerRating, rate_pairs, rate_tally
 from fukayomi.arena.ratings.tally import Tally

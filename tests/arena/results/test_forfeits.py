@@ -1,8 +1,8 @@
 """Losses on time, by illegal moves and by failures, and Elo without them."""
 
 from fukayomi.arena.results.game import Game
-from fukayomi.arena.results.game_tally import tally_games
-from fukayomi.arena.results.standings import Standings
+from fukayomi.arena.results.head_to_head import Standings
+from fukayomi.arena.results.player_ratings import tally_games
 from fukayomi.shogi.record import Result, Termination
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from match_samples import openings_of, play, settings_of
 
-from fukayomi.arena.match.schedule import schedule
+from fukayomi.arena.match.settings import schedule
 from fukayomi.arena.results.game import Game
 from fukayomi.arena.results.match_files import MatchFiles, pgn_game
 from fukayomi.arena.results.sources import read_games

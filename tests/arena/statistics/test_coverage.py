@@ -6,7 +6,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from fukayomi.arena.ratings.draws import draw_chances
+from fukayomi.arena.ratings.estimate import draw_chances
 from fukayomi.arena.statistics.intervals import elo_to_score, estimate_strength
 
 LEAST = 0.93

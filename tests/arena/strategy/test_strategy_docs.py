@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fukayomi.arena.strategy.definitions import load_definitions
-from fukayomi.arena.strategy.wording import describe
+from fukayomi.arena.strategy.definitions import describe, load_definitions
 
 ROOT = Path(__file__).resolve().parents[3]
 

@@ -58,7 +58,7 @@ def test_what_pydantic_refuses_is_one_line() -> None:
 
 
 def test_ctrl_c_ends_with_130() -> None:
-    assert run(raising(KeyboardInterrupt()))[:2] == (130, "error: interrupted\n")
+    assert run(raising(KeyboardInterrupt()))[:2] == (130, "interrupted\n")
 
 
 @pytest.mark.parametrize("bug", [ValueError("shapes (3,) (4,)"), RuntimeError("mat1 and mat2"), KeyError("x")])

@@ -12,7 +12,7 @@ import command_runs
 import pytest
 from places import RECORDS
 
-from fukayomi.data.check import findings
+from fukayomi.data import check
 
 run = partial(command_runs.run, "data")
 
@@ -63,7 +63,7 @@ def test_replaced_characters_are_said(tmp_path: Path) -> None:
 
 
 def test_a_check_says_how_many_findings_are_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(findings, "MOST_FINDINGS", 30)
+    monkeypatch.setattr(check, "MOST_FINDINGS", 30)
     (tmp_path / "bad.usi").write_text("startpos moves 7g7g\n" * 50)
     code, _, error = run("check", tmp_path / "bad.usi")
     assert (code, error.splitlines()[-1]) == (1, "error: 30 more; --json lists the first 30")

@@ -20,8 +20,7 @@ from patience import until
 
 from fukayomi.engine.analysis.game_analysis import GameAnalysis
 from fukayomi.engine.engine import Engine
-from fukayomi.engine.evaluators.protocol import Slot
-from fukayomi.engine.evaluators.stubs import CoreStubEvaluator, StubEvaluator
+from fukayomi.engine.evaluators.protocol import CoreStubEvaluator, Slot, StubEvaluator
 from fukayomi.engine.search import SearchResult
 from fukayomi.shogi import Position
 from fukayomi.shogi.formats import read_record, write_kif

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -19,9 +20,10 @@ from websockets.sync.client import connect
 from websockets.typing import Origin
 
 from fukayomi.shogi import START_SFEN
+from fukayomi.web.settings import PORT, WebSettings
 
 PROGRAM = [sys.executable, "-m", "fukayomi", "web"]
-SERVED = [*PROGRAM, "--evaluator", "hash"]
+SERVED = [*PROGRAM, "--evaluator", "hash", "--port", "0"]
 
 
 @contextmanager
@@ -114,7 +116,7 @@ def test_sigterm_ends_everything_that_searches_first() -> None:
 def test_page_is_there_before_the_network() -> None:
     """What takes long, the libraries of networks and of pictures, is not there yet when the page can be asked for."""
     heavy = "{'onnxruntime', 'openvino', 'torch', 'matplotlib', 'scipy', 'ray'}"
-    code = f"import sys; from fukayomi.web import *; WebServer(WebSettings()); print({heavy} & set(sys.modules))"
+    code = f"import sys; from fukayomi.web import *; WebServer(WebSettings(port=0)); print({heavy} & set(sys.modules))"
     run = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout == "set()\n"
 
@@ -153,7 +155,19 @@ def test_port_that_is_taken_is_said() -> None:
     with running("--no-browser", "--json") as program:
         assert program.stdout is not None
         port = json.loads(program.stdout.readline())["port"]
-        assert "in use" in failure("--port", str(port), "--no-browser")
+        message = failure("--port", str(port), "--no-browser")
+        found = re.fullmatch(
+            rf"error: port {port} of 127.0.0.1 is in use, perhaps by another fukayomi web: .* with --port (\d+) .*\n",
+            message,
+        )
+        assert found
+        with running("--port", found[1], "--no-browser", "--json") as second:  # the remedy works
+            assert second.stdout is not None
+            assert json.loads(second.stdout.readline())["port"] == int(found[1])
+
+
+def test_port_is_always_the_same_so_that_the_browser_finds_its_settings() -> None:
+    assert WebSettings().port == PORT == 8346
 
 
 @pytest.mark.parametrize("words", [("--port", "70000"), ("--memory", "1")])

@@ -11,15 +11,14 @@ import pytest
 from game_samples import random_game, random_games
 
 from fukayomi import _native
-from fukayomi.data.check.check import check_data
-from fukayomi.data.check.findings import Level, Report
+from fukayomi.data.check import Level, Report, check_data
 from fukayomi.data.convert.convert import convert_data
 from fukayomi.data.convert.writers import DataWriter
+from fukayomi.data.formats.format import DataFileError
 from fukayomi.data.formats.games import game_from_record
 from fukayomi.data.formats.hcpe import ResultFlag
 from fukayomi.data.formats.hcpe3 import Game, join_games, read_hcpe3
 from fukayomi.data.formats.kinds import DataFormat, Target
-from fukayomi.data.formats.rows import DataFileError
 from fukayomi.shogi import Position
 from fukayomi.shogi.record import Record, RecordedMove, Result, Termination
 

@@ -12,11 +12,10 @@ import pytest
 from command_runs import run
 from places import RECORDS
 
-from fukayomi.data.check.check import check_data
-from fukayomi.data.check.findings import Level, Report
+from fukayomi.data.check import Level, Report, check_data
 from fukayomi.data.convert.convert import convert_data
+from fukayomi.data.formats.format import DataFileError
 from fukayomi.data.formats.kinds import DataFormat, Target
-from fukayomi.data.formats.rows import DataFileError
 from fukayomi.data.formats.table import UnknownDataError
 from fukayomi.data.records.sources import SourceError, iter_sources
 

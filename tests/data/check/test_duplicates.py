@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from game_samples import random_games
 
-from fukayomi.data.check.check import check_data
-from fukayomi.data.check.duplicates import Duplicates
+from fukayomi.data.check import Duplicates, check_data
 from fukayomi.data.convert.writers import DataWriter
 from fukayomi.data.formats.hcpe3 import join_games
 

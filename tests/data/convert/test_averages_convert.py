@@ -13,7 +13,7 @@ from game_samples import random_games
 from typer.testing import CliRunner
 
 from fukayomi._native import EVAL_SCALE, MATE_CP
-from fukayomi.data.check.check import check_data
+from fukayomi.data.check import check_data
 from fukayomi.data.convert.convert import convert_data
 from fukayomi.data.convert.writers import DataWriter
 from fukayomi.data.dedup.run import run_dedup
@@ -30,10 +30,10 @@ from fukayomi.data.formats.averages import (
     header_bytes,
 )
 from fukayomi.data.formats.cache import read_cache
+from fukayomi.data.formats.format import DataFileError
 from fukayomi.data.formats.hcpe import read_hcpe
 from fukayomi.data.formats.hcpe3 import Games
 from fukayomi.data.formats.kinds import DataFormat, Target
-from fukayomi.data.formats.rows import DataFileError
 from fukayomi.data.formats.table import detect_data
 
 

@@ -13,12 +13,12 @@ from places import RECORDS
 from fukayomi.data.convert.convert import NothingConvertedError, convert_data
 from fukayomi.data.convert.positions import convert_records
 from fukayomi.data.convert.writers import DataWriter, target_of, write_data
+from fukayomi.data.formats.format import DataFileError, map_rows
 from fukayomi.data.formats.games import Targets, game_from_record, record_from_game
 from fukayomi.data.formats.hcpe import ResultFlag, read_hcpe
 from fukayomi.data.formats.hcpe3 import Games, join_games, read_hcpe3
 from fukayomi.data.formats.kinds import DataFormat, Target
 from fukayomi.data.formats.psv import PSV
-from fukayomi.data.formats.rows import DataFileError, map_rows
 from fukayomi.data.formats.table import UnknownDataError, detect_data
 from fukayomi.data.records.reading import Drop, Dropped
 from fukayomi.shogi import START_SFEN, Position

@@ -11,20 +11,20 @@ from places import RECORDS
 from verb_runs import make_games
 
 from fukayomi.data.conditions import Filters
+from fukayomi.data.convert.blocks import game_hashes
 from fukayomi.data.convert.convert import convert_data
-from fukayomi.data.convert.keys import game_hashes
-from fukayomi.data.convert.overlap import measure_overlap
 from fukayomi.data.convert.positions import (
     HoldOut,
     NoPositionsError,
     Summary,
     convert_records,
+    measure_overlap,
     positions_of,
 )
 from fukayomi.data.convert.reading import read_data
+from fukayomi.data.formats.format import position_keys
 from fukayomi.data.formats.games import record_from_game
 from fukayomi.data.formats.hcpe import HCPE, read_hcpe
-from fukayomi.data.formats.rows import position_keys
 from fukayomi.data.records.reading import Drop, Dropped
 from fukayomi.data.verbs import split
 from fukayomi.listener import Listener

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fukayomi.data.convert.names import RecordNames
+from fukayomi.data.convert.writers import RecordNames
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from format_files import write_all_formats
 from typer.testing import CliRunner
 
 from fukayomi.data.convert.reading import read_checked
+from fukayomi.data.formats.format import DataFileError
 from fukayomi.data.formats.kinds import DataFormat
-from fukayomi.data.formats.rows import DataFileError
 from fukayomi.data.formats.table import detect_data, refusal
 from fukayomi.learning import Dataset
 

@@ -75,7 +75,7 @@ def test_once_more_changes_nothing(tmp_path: Path, mode: Mode) -> None:
 def test_pieces_of_a_bucket_add_up(tmp_path: Path, mode: Mode, monkeypatch: pytest.MonkeyPatch) -> None:
     records = random_records(3000, 2)
     whole = run(tmp_path, mode, records, bucket_bits=1)
-    monkeypatch.setattr("fukayomi.data.dedup.reduce._PIECE", 100 * 38)
+    monkeypatch.setattr("fukayomi.data.dedup.run._PIECE", 100 * 38)
     monkeypatch.setattr("fukayomi.data.dedup.inputs.ROWS_AT_ONCE", 70)
     assert run(tmp_path, mode, records, bucket_bits=1) == whole
 

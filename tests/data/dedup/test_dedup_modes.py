@@ -11,10 +11,10 @@ from test_dedup_games import random_game
 from fukayomi.data.dedup.inputs import InputError
 from fukayomi.data.dedup.settings import Mode
 from fukayomi.data.formats.averages import MOVE, POSITION, check_averages, read_averages
-from fukayomi.data.formats.content import as_rows
+from fukayomi.data.formats.format import DataFileError
 from fukayomi.data.formats.hcpe import HCPE, without_flags
 from fukayomi.data.formats.hcpe3 import join_games
-from fukayomi.data.formats.rows import DataFileError
+from fukayomi.data.formats.table import as_rows
 
 
 def as_records(data: bytes) -> np.ndarray:

@@ -18,18 +18,18 @@ from typer.testing import CliRunner
 
 from fukayomi.data.dedup.run import Stage, run_dedup
 from fukayomi.data.dedup.settings import DedupSettings, Mode
-from fukayomi.data.jobs.folder import JobError
+from fukayomi.data.jobs.job import JobError
 from fukayomi.files.lock import LockedError
 
 # Small chunks, many buckets and checkpoints: a kill finds the job at every kind of place.
 PROGRAM = """
 import sys
 from pathlib import Path
-from fukayomi.data.dedup import inputs, spread
+from fukayomi.data.dedup import inputs
 from fukayomi.data.dedup.run import Stage, run_dedup
 from fukayomi.data.dedup.settings import DedupSettings
 from fukayomi.data.jobs import job
-inputs.ROWS_AT_ONCE = spread.ROWS_AT_ONCE = 2000
+inputs.ROWS_AT_ONCE = 2000
 job.CHECKPOINT_SECONDS = 0
 mode, out, *paths = sys.argv[1:]
 print("ready", flush=True)

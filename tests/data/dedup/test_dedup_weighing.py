@@ -28,10 +28,10 @@ from fukayomi.data.formats.averages import (
     read_averages,
     read_weighing,
 )
-from fukayomi.data.formats.content import as_rows
 from fukayomi.data.formats.hcpe import HCPE, without_flags
 from fukayomi.data.formats.hcpe3 import Game, join_games
-from fukayomi.data.jobs.folder import JobError
+from fukayomi.data.formats.table import as_rows
+from fukayomi.data.jobs.job import JobError
 
 ALL = 1 << 32
 

@@ -8,8 +8,8 @@ import pytest
 from fukayomi import _native
 from fukayomi.data.formats.book import BOOK_ENTRY, read_book
 from fukayomi.data.formats.cache import CANDIDATE, POSITION, CachedPositions, CacheError, read_cache, write_cache
+from fukayomi.data.formats.format import DataFileError
 from fukayomi.data.formats.kinds import DataFormat
-from fukayomi.data.formats.rows import DataFileError
 from fukayomi.data.formats.table import detect_data
 from fukayomi.shogi import Move, Position
 

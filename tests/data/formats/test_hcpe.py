@@ -8,8 +8,8 @@ import pytest
 
 from fukayomi import _native
 from fukayomi.data.convert.writers import DataWriter
+from fukayomi.data.formats.format import DataFileError
 from fukayomi.data.formats.hcpe import HCPE, check_hcpe, read_hcpe
-from fukayomi.data.formats.rows import DataFileError
 
 
 def some_records(count: int) -> np.ndarray:

@@ -9,14 +9,15 @@ from command_app import app
 from typer.testing import CliRunner
 
 from fukayomi.data import check_data, convert_data, load_rows, read_data, write_data
+from fukayomi.data.conditions import FilterConditions
 from fukayomi.data.convert.convert import NothingConvertedError
+from fukayomi.data.formats.format import map_rows
 from fukayomi.data.formats.kinds import DataFormat
 from fukayomi.data.formats.psv import PSV, psv_record
-from fukayomi.data.formats.rows import map_rows
 from fukayomi.data.formats.table import detect_data
 from fukayomi.data.records.reading import Drop
 from fukayomi.data.stats.statistics import measure
-from fukayomi.data.verbs import FilterConditions, filter, shuffle
+from fukayomi.data.verbs import filter, shuffle
 from fukayomi.shogi import START_SFEN, Position
 
 

@@ -16,10 +16,10 @@ from test_psv import GOLDEN
 from fukayomi.data.convert.convert import convert_data
 from fukayomi.data.convert.reading import read_data
 from fukayomi.data.convert.writers import DataWriter
-from fukayomi.data.formats.content import as_rows
+from fukayomi.data.formats.format import DataFileError
 from fukayomi.data.formats.kinds import Target
 from fukayomi.data.formats.psv import hcpe_to_psv
-from fukayomi.data.formats.rows import DataFileError
+from fukayomi.data.formats.table import as_rows
 from fukayomi.shogi import START_SFEN
 
 ONE = f"sfen {START_SFEN}\nmove 2g2f\nscore 10\nply 1\nresult 1\ne\n"

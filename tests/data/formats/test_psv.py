@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from fukayomi.data.convert.writers import DataWriter
+from fukayomi.data.formats.format import DataFileError, map_rows
 from fukayomi.data.formats.hcpe import HCPE, read_hcpe
 from fukayomi.data.formats.psv import PSV, hcpe_to_psv, psv_move, psv_record, psv_to_hcpe
-from fukayomi.data.formats.rows import DataFileError, map_rows
 from fukayomi.shogi import START_SFEN, IllegalMoveError, InvalidMoveError
 
 GOLDEN = "58a451220ceb67227e9653221caf447824c22b119e53221ceb6f223e9651220c0a008e0701000100"

@@ -7,9 +7,7 @@ from pathlib import Path
 import pytest
 
 from fukayomi.data.jobs import job as job_module
-from fukayomi.data.jobs.folder import JobError
-from fukayomi.data.jobs.job import Job, read_job
-from fukayomi.data.jobs.summary import Summary
+from fukayomi.data.jobs.job import Job, JobError, Summary, read_job
 from fukayomi.files.lock import LockedError
 
 

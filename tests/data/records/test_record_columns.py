@@ -8,10 +8,10 @@ from fukayomi.data.conditions import Filters
 from fukayomi.data.convert.positions import positions_of
 from fukayomi.data.formats.games import Targets, game_from_record, make_games, read_played
 from fukayomi.data.formats.hcpe3 import Games, join_games
-from fukayomi.data.records.columns import NO_SCORE, RecordColumns
+from fukayomi.data.records.copies import NO_SCORE, RecordColumns
 from fukayomi.data.records.reading import Dropped
 from fukayomi.shogi.formats import read_records, write_kif
-from fukayomi.shogi.formats.csa.columns import CsaMoves
+from fukayomi.shogi.formats.csa.reader import CsaMoves
 from fukayomi.shogi.record import Record
 
 SAMPLES = sorted((RECORDS).glob("*.csa"))

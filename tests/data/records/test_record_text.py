@@ -10,10 +10,9 @@ import pytest
 from fukayomi.data.convert.convert import NothingConvertedError, convert_data
 from fukayomi.data.formats.kinds import Target
 from fukayomi.data.records import text as record_text
-from fukayomi.data.records import xz
 from fukayomi.data.records.copies import SeenGames
 from fukayomi.data.records.reading import Dropped, scan_source
-from fukayomi.data.records.sources import SourceError, iter_sources
+from fukayomi.data.records.sources import SourceError, XzStream, iter_sources
 from fukayomi.shogi.formats import scan_records
 from fukayomi.shogi.record import Record, RecordError
 
@@ -139,7 +138,7 @@ def test_xz_streams_follow_each_other(tmp_path: Path) -> None:
     path = tmp_path / "a.csa.xz"
     path.write_bytes(lzma.compress(b"one,") + bytes(8) + lzma.compress(b"") + lzma.compress(b"two"))
     with path.open("rb") as file:
-        stream = xz.XzStream(file)
+        stream = XzStream(file)
         assert stream.read() == b"one,two"
         assert (stream.seek(2), stream.read(3), stream.tell(), stream.seek(100)) == (2, b"e,", 4, 7)
     path.write_bytes(lzma.compress(b"one") + b"junk")

@@ -10,15 +10,15 @@ from command_app import app
 from typer.testing import CliRunner
 from verb_runs import make_games, make_inputs
 
-from fukayomi.data.formats.content import as_rows
 from fukayomi.data.formats.evaluations import EvalTally, calibrate, win_probabilities
+from fukayomi.data.formats.format import DataFileError
 from fukayomi.data.formats.hcp import hcps_from_sfens
 from fukayomi.data.formats.hcpe import HCPE, read_hcpe
 from fukayomi.data.formats.hcpe3 import join_games, read_hcpe3
-from fukayomi.data.formats.rows import DataFileError
+from fukayomi.data.formats.table import as_rows
 from fukayomi.data.printing import describe
 from fukayomi.data.stats import measure
-from fukayomi.data.stats.unique import UniqueCounter
+from fukayomi.data.stats.statistics import UniqueCounter
 from fukayomi.shogi import Position
 from fukayomi.shogi.formats import write_csa
 from fukayomi.shogi.record import Record, Result

@@ -12,28 +12,16 @@ from typer.testing import CliRunner
 from verb_runs import as_bytes, make_games, make_inputs
 
 from fukayomi._native import EVAL_SCALE
-from fukayomi.data.convert.blocks import read_blocks
-from fukayomi.data.convert.keys import game_hashes, seeded_keys
+from fukayomi.data.conditions import FilterConditions
+from fukayomi.data.convert.blocks import Inputs, VerbError, game_hashes, open_inputs, read_blocks, seeded_keys
 from fukayomi.data.dedup import average
-from fukayomi.data.formats.content import as_rows
+from fukayomi.data.formats.format import DataFileError, map_rows
 from fukayomi.data.formats.hcpe import HCPE, read_hcpe, without_flags
 from fukayomi.data.formats.hcpe3 import Game, join_games, read_hcpe3
-from fukayomi.data.formats.kinds import DataFormat
+from fukayomi.data.formats.kinds import DataFormat, Unit
 from fukayomi.data.formats.psv import PSV
-from fukayomi.data.formats.rows import DataFileError, map_rows
-from fukayomi.data.verbs import (
-    FilterConditions,
-    Inputs,
-    Unit,
-    VerbError,
-    filter,
-    fix_eval,
-    merge,
-    open_inputs,
-    sample,
-    shuffle,
-    split,
-)
+from fukayomi.data.formats.table import as_rows
+from fukayomi.data.verbs import filter, fix_eval, merge, sample, shuffle, split
 from fukayomi.shogi.formats import read_records, write_csa
 from fukayomi.shogi.record import Record, Result
 

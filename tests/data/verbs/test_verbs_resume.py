@@ -17,12 +17,11 @@ from listeners import Calling
 from typer.testing import CliRunner
 from verb_runs import BAD, SUFFIXES, VERBS, make_inputs, run
 
+from fukayomi.data.convert.blocks import open_inputs
 from fukayomi.data.formats import hcpe3
-from fukayomi.data.formats.rows import DataFileError
+from fukayomi.data.formats.format import DataFileError
 from fukayomi.data.jobs import job as job_module
-from fukayomi.data.jobs.folder import JobError
-from fukayomi.data.jobs.job import Job
-from fukayomi.data.verbs import open_inputs
+from fukayomi.data.jobs.job import Job, JobError
 from fukayomi.files.lock import LockedError
 
 CASES = [(verb, suffix) for verb in VERBS for suffix in SUFFIXES if (verb, suffix) not in BAD]

@@ -7,8 +7,8 @@ import pytest
 
 from fukayomi._native import SearchLine
 from fukayomi.engine import Engine
+from fukayomi.engine.analysis.analyser import Examination, GameSearch
 from fukayomi.engine.analysis.game_analysis import SearchLimits
-from fukayomi.engine.analysis.game_search import Examination, GameSearch
 from fukayomi.engine.search import Progress, Reason, SearchResult
 from fukayomi.shogi import Move, Position
 

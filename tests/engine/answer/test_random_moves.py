@@ -7,7 +7,7 @@ import pytest
 
 from fukayomi import Engine, Network, Position
 from fukayomi._native import SearchLine
-from fukayomi.engine.answer.random_moves import RandomMoves, RandomRule, random_rule
+from fukayomi.engine.answer.move_choice import RandomMoves, RandomRule, random_rule
 from fukayomi.engine.search import Progress, Reason, SearchResult
 from fukayomi.engine.settings import UsiSettings
 from fukayomi.shogi import Move

@@ -5,7 +5,7 @@ from listeners import Calling
 from odd_evaluators import Failing
 
 from fukayomi.engine import EvaluatorError, Network, measure_speed
-from fukayomi.engine.evaluators.stubs import hash_evaluator
+from fukayomi.engine.evaluators.protocol import hash_evaluator
 from fukayomi.shogi import Position
 
 POSITIONS = {"start": Position(), "open": Position.from_usi("startpos moves 7g7f 3c3d")}

@@ -18,7 +18,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from fukayomi import analyse
 from fukayomi.engine.analysis.analyser import analyse_positions, analyse_record, assemble
 from fukayomi.engine.analysis.game_analysis import Candidate, Score
-from fukayomi.engine.report.index import AnalysisIndex
+from fukayomi.engine.report.files import AnalysisIndex
 from fukayomi.engine.report.page import analysis_page
 from fukayomi.shogi import START_SFEN, Position
 from fukayomi.shogi.record import Record, RecordedMove, Termination
@@ -101,11 +101,14 @@ def test_keys_replay_the_game(open_page: Open) -> None:
     expect_status(page, "3手目 ☗７六歩")
     page.keyboard.press("Home")
     expect_status(page, "開始局面")
+    expect_status(page, "次の手 1手目 ☗１六歩")  # the first move is a mistake
     page.keyboard.press("n")
-    page.keyboard.press("n")
-    expect_status(page, "4手目 ☖８四歩")
+    expect_status(page, "3手目 ☗７六歩")  # before the next mistake, which the card has
+    expect_status(page, "次の手 4手目 ☖８四歩 大悪手 −55 %")
+    expect_status(page, "最善は☖３四歩")
+    expect(page.locator("#board .arrow.played")).to_have_count(1)
     page.keyboard.press("Shift+N")
-    expect_status(page, "1手目 ☗１六歩")
+    expect_status(page, "開始局面")
     page.keyboard.press("ArrowDown")
     expect_status(page, "4手目 ☖８四歩")
     page.keyboard.press("k")
@@ -140,7 +143,7 @@ def test_taps_replay_the_game(open_page: Open) -> None:
     page.get_by_role("button", name="一手戻る").tap()
     expect_status(page, "3手目")
     page.get_by_role("button", name="前の悪手").tap()
-    expect_status(page, "1手目")
+    expect_status(page, "開始局面")
 
 
 def test_a_mistake_shows_what_was_better(open_page: Open) -> None:

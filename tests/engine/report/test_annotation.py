@@ -10,8 +10,7 @@ from places import ROOT
 
 from fukayomi.engine.analysis.analyser import analyse_record, assemble
 from fukayomi.engine.engine import Engine
-from fukayomi.engine.report.annotation import annotated, annotated_csa
-from fukayomi.engine.report.files import write_report
+from fukayomi.engine.report.files import annotated, annotated_csa, write_report
 from fukayomi.shogi import Move
 from fukayomi.shogi.formats import read_record, read_records
 from fukayomi.shogi.record import Record, RecordedMove, Variation

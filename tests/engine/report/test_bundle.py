@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from fukayomi.engine.report.bundle import bundle
-from fukayomi.engine.report.rendering import FOLDER
+from fukayomi.engine.report.rendering import FOLDER, bundle
 
 
 def test_modules_come_once_and_after_those_that_they_import(tmp_path: Path) -> None:

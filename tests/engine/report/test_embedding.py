@@ -9,8 +9,7 @@ from analysis_answers import HOSTILE, game
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fukayomi.engine.report.document import AnalysisFileError, analysis_document
-from fukayomi.engine.report.embedding import extract_document
+from fukayomi.engine.report.document import AnalysisFileError, analysis_document, extract_document
 from fukayomi.engine.report.page import analysis_page
 
 

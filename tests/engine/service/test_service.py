@@ -8,8 +8,7 @@ import pytest
 from patience import PATIENCE_S, until
 
 from fukayomi.engine import AnalysisQuery, AnalysisService, Engine, EvaluatorError, Network, QueryError, TurnAnswer
-from fukayomi.engine.evaluators.protocol import Slot
-from fukayomi.engine.evaluators.stubs import hash_evaluator
+from fukayomi.engine.evaluators.protocol import Slot, hash_evaluator
 from fukayomi.engine.settings import UsiSettings
 from fukayomi.shogi import Position
 

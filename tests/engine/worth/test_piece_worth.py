@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from fukayomi import BLACK, WHITE, Network, PieceType, Position
 from fukayomi._native import centipawns
-from fukayomi.engine.worth.pieces import pieces_of, without
-from fukayomi.engine.worth.worth import PieceWorth, WorthComparison, piece_worth
+from fukayomi.engine.worth.worth import PieceWorth, WorthComparison, piece_worth, pieces_of, without
 
 SFEN = "lnsgkgsnl/7b1/p1pppp1pp/6pR1/9/1rP6/P2PPPP1P/1BG6/LNS1KGSNL b 2Pp 15"
 PINNED = "4k4/9/4s4/9/9/4R4/9/9/4K4 b - 1"  # the silver stands between rook and king

@@ -15,9 +15,9 @@ from fukayomi._native import EVAL_SCALE
 from fukayomi.data.dedup.run import run_dedup
 from fukayomi.data.dedup.settings import DedupSettings, Mode
 from fukayomi.data.formats.averages import HEADER, MOVE, POSITION, header_bytes, read_averages
+from fukayomi.data.formats.format import DataFileError
 from fukayomi.data.formats.hcpe import HCPE
 from fukayomi.data.formats.hcpe3 import join_games, read_hcpe3
-from fukayomi.data.formats.rows import DataFileError
 from fukayomi.learning import Dataset
 
 

@@ -8,9 +8,9 @@ import torch
 from learning_samples import RECORD, random_records, tensors
 
 from fukayomi import _native
-from fukayomi.data.formats.rows import DataFileError
+from fukayomi.data.formats.format import DataFileError
 from fukayomi.learning import Dataset, TrainingError
-from fukayomi.learning.data.batches import Part, epoch_order, training_batches
+from fukayomi.learning.data.batch import Part, epoch_order, training_batches
 from fukayomi.shogi import BLACK, Move
 
 

@@ -18,12 +18,12 @@ import fukayomi.learning
 import fukayomi.nn
 from fukayomi import _native
 from fukayomi.data.formats.averages import read_averages
-from fukayomi.data.formats.content import as_rows
+from fukayomi.data.formats.format import DataFileError, map_rows
 from fukayomi.data.formats.hcpe import HCPE, read_hcpe, without_flags
 from fukayomi.data.formats.hcpe3 import read_hcpe3
 from fukayomi.data.formats.kinds import DataFormat
 from fukayomi.data.formats.psv import PSV, psv_to_hcpe
-from fukayomi.data.formats.rows import DataFileError, map_rows
+from fukayomi.data.formats.table import as_rows
 from fukayomi.learning import Batch, Dataset, Sample, evaluate
 from fukayomi.listener import Listener
 from fukayomi.nn import NetworkConfig, PolicyValueNetwork

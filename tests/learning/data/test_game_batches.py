@@ -12,13 +12,13 @@ from learning_samples import Interrupter, random_records, tensors
 from fukayomi import _native
 from fukayomi._native import EVAL_SCALE
 from fukayomi.data.convert.writers import DataWriter
-from fukayomi.data.formats.content import Rows, as_games, as_rows
+from fukayomi.data.formats.format import DataFileError
 from fukayomi.data.formats.hcpe import HCPE
 from fukayomi.data.formats.hcpe3 import Game, Games, join_games
-from fukayomi.data.formats.rows import DataFileError
+from fukayomi.data.formats.table import Rows, as_games, as_rows
 from fukayomi.learning import Batch, Dataset, TrainingSettings, evaluate, train
 from fukayomi.learning.checkpoint import load_checkpoint
-from fukayomi.learning.data.batches import training_batches
+from fukayomi.learning.data.batch import training_batches
 from fukayomi.learning.data.tensors import TensorBatch
 from fukayomi.learning.loss import LossWeights, compute_losses
 from fukayomi.nn.config import NetworkConfig

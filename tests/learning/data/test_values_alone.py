@@ -10,11 +10,11 @@ import torch
 from command_runs import run, run_json
 
 from fukayomi.data import write_data
+from fukayomi.data.formats.format import DataFileError
 from fukayomi.data.formats.psv import psv_record
-from fukayomi.data.formats.rows import DataFileError
 from fukayomi.learning import Dataset, TrainingSettings, evaluate, evaluate_networks, train
 from fukayomi.learning.data.tensors import TensorBatch
-from fukayomi.learning.listeners.json_lines import JsonLinesListener
+from fukayomi.learning.listeners import JsonLinesListener
 from fukayomi.learning.loss import LossWeights, compute_losses
 from fukayomi.learning.metrics import MEASURES
 from fukayomi.nn import NetworkConfig, PolicyValueNetwork

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from learning_samples import random_records
 
 from fukayomi.learning import Dataset
-from fukayomi.learning.data.batches import Part, epoch_order, training_batches
+from fukayomi.learning.data.batch import Part, epoch_order, training_batches
 
 counts = st.integers(1, 60)
 

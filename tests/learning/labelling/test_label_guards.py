@@ -16,10 +16,10 @@ from odd_evaluators import Failing
 from patience import PATIENCE_S, until
 from verb_runs import make_games
 
-from fukayomi.arena.game import usi_searcher
+from fukayomi.arena.game import usi_player
 from fukayomi.arena.game.usi_player import UsiPlayer
 from fukayomi.data import write_data
-from fukayomi.data.formats.content import as_rows
+from fukayomi.data.formats.table import as_rows
 from fukayomi.engine import EvaluatorError, Network
 from fukayomi.learning import LabelError, LabelSettings, label_positions
 from fukayomi.learning.labelling.labellers import IN_FLIGHT
@@ -62,7 +62,7 @@ def test_an_engine_that_fails_once_is_asked_again(tmp_path: Path, rows: Path, wh
 
 
 def test_an_engine_that_hangs_is_started_again(tmp_path: Path, rows: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(usi_searcher, "LATE_MS", 3000)
+    monkeypatch.setattr(usi_player, "LATE_MS", 3000)
     monkeypatch.setattr(UsiPlayer, "stop_grace_s", 0.2)
     settings = LabelSettings(time_ms=1, multipv=3)
     hanging = engine("hangs=3", f"unless={tmp_path / 'once'}")

@@ -10,7 +10,7 @@ from fukayomi import _native
 from fukayomi.data import Games
 from fukayomi.engine import Network
 from fukayomi.engine.control import Control, Limits
-from fukayomi.engine.evaluators.stubs import hash_evaluator
+from fukayomi.engine.evaluators.protocol import hash_evaluator
 from fukayomi.engine.search import Searcher, SearchResult
 from fukayomi.learning import LabelSettings, ReanalysisSettings, label_positions, reanalyze
 from fukayomi.learning.layers import layer_path

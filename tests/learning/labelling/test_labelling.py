@@ -9,7 +9,7 @@ from labelling_runs import best_score, candidates, engine, expected, position_of
 from verb_runs import as_bytes, make_games
 
 from fukayomi.data import Games, average, check_data, convert_data, read_rows, write_data
-from fukayomi.data.formats.content import as_rows
+from fukayomi.data.formats.table import as_rows
 from fukayomi.engine import Network
 from fukayomi.learning import Dataset, LabelError, LabelSettings, label_positions
 from fukayomi.shogi import Position

@@ -8,8 +8,8 @@ from learning_samples import Interrupter
 
 from fukayomi import fan_out
 from fukayomi.learning import Dataset, JsonLinesListener, TrainingSettings, runs, train
-from fukayomi.learning.curves.series import SECONDS
-from fukayomi.learning.listeners.listener import RunStart
+from fukayomi.learning.curves.readers import SECONDS
+from fukayomi.learning.listeners import RunStart
 from fukayomi.nn import NetworkConfig
 
 TINY = NetworkConfig(blocks=1, channels=8, activation="relu", value_hidden=8)

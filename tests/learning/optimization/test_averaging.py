@@ -6,7 +6,7 @@ import torch
 
 from fukayomi.learning import Dataset, TrainingListener, TrainingSettings, evaluate, load_model, train
 from fukayomi.learning.checkpoint import load_checkpoint
-from fukayomi.learning.optimization.averaging import AveragedWeights, estimate_batchnorm
+from fukayomi.learning.optimization import AveragedWeights, estimate_batchnorm
 from fukayomi.nn import NetworkConfig
 from fukayomi.nn.network import PolicyValueNetwork
 

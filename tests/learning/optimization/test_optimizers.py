@@ -6,9 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fukayomi.learning import TrainingSettings
-from fukayomi.learning.optimization.muon import MOMENTUM, Muon, orthogonalize
-from fukayomi.learning.optimization.optimizers import make_optimizer
-from fukayomi.learning.optimization.schedule import Schedule
+from fukayomi.learning.optimization import MOMENTUM, Muon, Schedule, make_optimizer, orthogonalize
 from fukayomi.nn import NetworkConfig
 from fukayomi.nn.network import PolicyValueNetwork
 

@@ -8,7 +8,7 @@ from verb_runs import make_games
 from fukayomi.data import Games, read_data
 from fukayomi.data.formats.hcpe3 import join_games
 from fukayomi.engine import Network
-from fukayomi.engine.evaluators.stubs import hash_evaluator
+from fukayomi.engine.evaluators.protocol import hash_evaluator
 
 
 def exact_network(seed: int = 0) -> Network:

@@ -15,7 +15,7 @@ from fukayomi._native import SearchParams
 from fukayomi.data import DataFileError
 from fukayomi.engine import Network
 from fukayomi.engine.control import Control, Limits
-from fukayomi.engine.evaluators.stubs import hash_evaluator
+from fukayomi.engine.evaluators.protocol import hash_evaluator
 from fukayomi.engine.search import Searcher
 from fukayomi.files.inputs import file_sha256
 from fukayomi.learning import (
@@ -30,9 +30,8 @@ from fukayomi.learning import (
     train,
 )
 from fukayomi.learning.checkpoint import load_checkpoint
-from fukayomi.learning.layers import find_layer, layer_path, layers_of, sidecar_of
-from fukayomi.learning.position_weights import weights_of
-from fukayomi.learning.reanalysis.selection import chances_by_surprise, draw
+from fukayomi.learning.layers import find_layer, layer_path, layers_of, sidecar_of, weights_of
+from fukayomi.learning.reanalysis.reanalysis import chances_by_surprise, draw
 from fukayomi.learning.training.configuration import RunConfiguration
 from fukayomi.nn.config import NetworkConfig
 from fukayomi.settings import build

@@ -13,8 +13,7 @@ from reanalysis_runs import exact_network, write_games
 from fukayomi.data.jobs import job
 from fukayomi.engine import EvaluatorError, Network
 from fukayomi.learning import ReanalysisSettings, reanalyze
-from fukayomi.learning.layers import layer_path, sidecar_of
-from fukayomi.learning.position_weights import weights_of
+from fukayomi.learning.layers import layer_path, sidecar_of, weights_of
 
 
 class StoppedError(Exception):

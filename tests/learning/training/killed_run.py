@@ -8,7 +8,7 @@ import torch
 
 from fukayomi import fan_out
 from fukayomi.learning import Dataset, JsonLinesListener, TrainingListener, TrainingSettings, train
-from fukayomi.learning.listeners.listener import TrainingStep
+from fukayomi.learning.listeners import TrainingStep
 from fukayomi.nn import NetworkConfig, PolicyValueNetwork
 
 STEPS = 32

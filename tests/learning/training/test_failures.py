@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from patience import until
 
-from fukayomi.data.formats.rows import DataFileError
+from fukayomi.data.formats.format import DataFileError
 from fukayomi.files.disk import DiskError
 from fukayomi.learning import Dataset, TrainingListener, TrainingSettings, train
 from fukayomi.learning.checkpoint import load_checkpoint
-from fukayomi.learning.listeners.listener import TrainingStep
+from fukayomi.learning.listeners import TrainingStep
 from fukayomi.learning.training import run_folder
 from fukayomi.nn import NetworkConfig
 

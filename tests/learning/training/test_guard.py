@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from fukayomi.learning import Dataset, DivergenceError, TrainingSettings, train
 from fukayomi.learning.checkpoint import load_checkpoint
 from fukayomi.learning.data.tensors import TensorBatch
-from fukayomi.learning.training.guard import LossGuard
+from fukayomi.learning.training.run_folder import LossGuard
 from fukayomi.learning.training.trainer import Trainer
 from fukayomi.nn import NetworkConfig
 

@@ -39,7 +39,7 @@ from fukayomi.learning.loss import Losses, LossWeights, TeacherTargets, compute_
 from fukayomi.learning.models import ModelFileError, residual
 from fukayomi.learning.settings import PRESETS
 from fukayomi.learning.training.configuration import RunConfiguration
-from fukayomi.learning.training.teacher import Teacher
+from fukayomi.learning.training.preparation import Teacher
 from fukayomi.nn import ExportError, NetworkConfig, NetworkConfigError, PolicyValueNetwork, load_parameters
 from fukayomi.nn.sparse import SparseNetwork
 from fukayomi.nn.sparse_config import SparseConfig, config_from_dict, config_from_name

@@ -8,8 +8,8 @@ from learning_samples import tensors
 from torch import nn
 
 from fukayomi.learning import CheckpointError, Dataset, TrainingListener, TrainingSettings, load_model, train
-from fukayomi.learning.listeners.listener import TrainingStep
-from fukayomi.learning.training.teacher import Teacher
+from fukayomi.learning.listeners import TrainingStep
+from fukayomi.learning.training.preparation import Teacher
 from fukayomi.nn import NetworkConfig, PolicyValueNetwork, export_onnx, save_parameters
 
 TINY = NetworkConfig(blocks=1, channels=8, activation="relu", value_hidden=8)

@@ -16,7 +16,7 @@ from learning_samples import Interrupter
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from fukayomi import fan_out
-from fukayomi.data.formats.rows import DataFileError
+from fukayomi.data.formats.format import DataFileError
 from fukayomi.learning import (
     CheckpointError,
     Dataset,
@@ -33,8 +33,8 @@ from fukayomi.learning import (
 )
 from fukayomi.learning.checkpoint import load_checkpoint
 from fukayomi.learning.devices import fastest_threads, measure_threads, use_threads
-from fukayomi.learning.listeners.listener import RunStart, TrainingStep
-from fukayomi.learning.optimization.schedule import Schedule
+from fukayomi.learning.listeners import RunStart, TrainingStep
+from fukayomi.learning.optimization import Schedule
 from fukayomi.nn import NetworkConfig
 
 TINY = NetworkConfig(blocks=1, channels=8, activation="relu", value_hidden=8)

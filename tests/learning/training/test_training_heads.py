@@ -13,7 +13,7 @@ from verb_runs import make_games
 
 from fukayomi.learning import Dataset, TrainingError, TrainingListener, TrainingSettings, evaluate, train
 from fukayomi.learning.checkpoint import load_checkpoint
-from fukayomi.learning.listeners.listener import TrainingStep
+from fukayomi.learning.listeners import TrainingStep
 from fukayomi.learning.models import export_network, load_network
 from fukayomi.nn import NetworkConfig
 from fukayomi.nn.config import HeadName

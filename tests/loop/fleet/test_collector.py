@@ -9,11 +9,11 @@ from canary_games import relabelled
 from fleet_parts import Cable
 from selfplay_chunks import NETWORK, SETTINGS, details, random_games
 
-from fukayomi.loop.fleet import collector
-from fukayomi.loop.fleet.collector import Collector
+from fukayomi.loop.fleet import generator as collector
+from fukayomi.loop.fleet.generator import Collector
 from fukayomi.loop.fleet.store import Store, StoreError, open_store
-from fukayomi.loop.folder import RunFolder
 from fukayomi.loop.ingest import Manifest, ingest
+from fukayomi.loop.run import RunFolder
 from fukayomi.selfplay.chunk import write_chunk
 
 

@@ -21,9 +21,9 @@ from s3_server import BUCKET
 from fukayomi.loop import LoopListener, learn
 from fukayomi.loop.fleet.generator import FleetGenerator
 from fukayomi.loop.fleet.store import open_store
-from fukayomi.loop.folder import RunFolder
 from fukayomi.loop.ingest import Manifest
 from fukayomi.loop.journal import Journal, Played
+from fukayomi.loop.run import RunFolder
 from fukayomi.selfplay.chunk import read_chunk_info, sidecar_of
 
 SETTINGS = {

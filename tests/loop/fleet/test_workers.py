@@ -15,13 +15,12 @@ from fukayomi.engine import EvaluatorError
 from fukayomi.files.inputs import file_sha256
 from fukayomi.files.lock import FolderLock
 from fukayomi.loop import LoopError
-from fukayomi.loop.fleet.collector import Collector
-from fukayomi.loop.fleet.session import Session
+from fukayomi.loop.fleet.generator import Collector
 from fukayomi.loop.fleet.store import Store, open_store
 from fukayomi.loop.fleet.task import publish, read_current, read_task, task_name
-from fukayomi.loop.fleet.worker import Worker
-from fukayomi.loop.folder import RunFolder
+from fukayomi.loop.fleet.worker import Session, Worker
 from fukayomi.loop.ingest import Manifest, ingest
+from fukayomi.loop.run import RunFolder
 from fukayomi.selfplay.league import LeagueNetwork, LeagueSettings
 from fukayomi.selfplay.openings import Openings, OpeningSet
 from fukayomi.shogi import Position
@@ -278,7 +277,7 @@ def test_a_new_folder_that_another_worker_looks_into_is_made_again(
     taken: list[Path] = []
 
     def look_first(folder: Path, name: str) -> FolderLock:
-        monkeypatch.setattr("fukayomi.loop.fleet.session.FolderLock", FolderLock)
+        monkeypatch.setattr("fukayomi.loop.fleet.worker.FolderLock", FolderLock)
         taken.append(folder)
         if holds:
             with FolderLock(folder, name):
@@ -286,7 +285,7 @@ def test_a_new_folder_that_another_worker_looks_into_is_made_again(
         assert Session.adopt(folder) is None
         return FolderLock(folder, name)
 
-    monkeypatch.setattr("fukayomi.loop.fleet.session.FolderLock", look_first)
+    monkeypatch.setattr("fukayomi.loop.fleet.worker.FolderLock", look_first)
     session = Session.create(tmp_path, read_task(store, file), "w1", store)
     assert session.folder not in taken
     assert (session.folder / "session.json").is_file()

@@ -9,7 +9,7 @@ from places import HELPERS
 
 from fukayomi.arena import MatchResult
 from fukayomi.listener import SILENT
-from fukayomi.loop.matches.play import Contest, Contestant
+from fukayomi.loop.matches import Contest, Contestant
 from fukayomi.loop.settings import PlaySettings
 
 SETTINGS = PlaySettings(nodes=2, games=4, max_plies=24, device="native")
@@ -39,7 +39,7 @@ def test_games_are_the_same_on_any_number_of_cores(
 ) -> None:
     found: list[tuple[int, MatchResult]] = []
     for cores in (1, 3):
-        monkeypatch.setattr("fukayomi.loop.matches.play.usable_cpus", lambda cores=cores: cores)
+        monkeypatch.setattr("fukayomi.loop.matches.usable_cpus", lambda cores=cores: cores)
         found.append(play([EMBEDDED, *others], tmp_path / str(cores)))
     assert tuple(each for each, _ in found) == at_once
     assert moves(found[0][1]) == moves(found[1][1])
@@ -48,7 +48,7 @@ def test_games_are_the_same_on_any_number_of_cores(
 def test_a_match_that_began_on_another_machine_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     old = Contestant("old", "embedded", "fp32")
     for cores, games in ((2, 4), (1, 2), (3, 6)):
-        monkeypatch.setattr("fukayomi.loop.matches.play.usable_cpus", lambda cores=cores: cores)
+        monkeypatch.setattr("fukayomi.loop.matches.usable_cpus", lambda cores=cores: cores)
         _, result = play([EMBEDDED, old], tmp_path, games)
         assert len(result.games) == max(games, 4)
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from fukayomi.arena.results.game import Game
 from fukayomi.arena.statistics.sprt import SprtDecision
-from fukayomi.loop.matches.gate import Verdict, judge, pair_points, passes
+from fukayomi.loop.matches import Verdict, judge, pair_points, passes
 from fukayomi.loop.settings import GateSettings
 from fukayomi.shogi.record import Result
 

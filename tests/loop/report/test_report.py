@@ -14,9 +14,9 @@ from typer.testing import CliRunner, Result
 
 from fukayomi.cli.main import make_app
 from fukayomi.loop import LoopError, read_status, write_report
-from fukayomi.loop.folder import RunFolder
 from fukayomi.loop.ingest import Manifest
 from fukayomi.loop.journal import Gated, Journal
+from fukayomi.loop.run import RunFolder
 
 
 def learn(command: str, *arguments: object, code: int = 0) -> Result:

@@ -14,7 +14,7 @@ import pytest
 from search_runner import MATSURI, Runner
 
 from fukayomi._native import Position, SearchParams
-from fukayomi.engine.measuring.signature import POSITIONS, search_signature
+from fukayomi.engine.measuring.speed import POSITIONS, search_signature
 
 FOLDER = Path(__file__).parent
 TREES = {

@@ -15,7 +15,7 @@ from record_samples import records
 from fukayomi.shogi import START_SFEN
 from fukayomi.shogi.formats import read_records, scan_records, write_jkf, write_kif
 from fukayomi.shogi.formats.clock import kif_time_limit
-from fukayomi.shogi.formats.limits import MOST_PLIES
+from fukayomi.shogi.formats.text import MOST_PLIES
 from fukayomi.shogi.record import (
     IllegalMoveInRecordError,
     Record,

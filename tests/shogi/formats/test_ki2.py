@@ -10,7 +10,7 @@ from record_samples import records
 
 from fukayomi.shogi import Move, Position
 from fukayomi.shogi.formats import read_records, scan_records, write_ki2
-from fukayomi.shogi.formats.limits import MOST_PLIES
+from fukayomi.shogi.formats.text import MOST_PLIES
 from fukayomi.shogi.record import (
     IllegalMoveInRecordError,
     Record,

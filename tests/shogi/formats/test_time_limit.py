@@ -49,4 +49,5 @@ def test_what_is_written_is_read(main: int, byoyomi: int, increment: int) -> Non
 
 @given(st.text(max_size=30))
 def test_any_text_is_survived(text: str) -> None:
-    kif_time_limit(text)
+    written = kif_time_limit(text)
+    assert written == text or TimeLimit.parse(written) == TimeLimit.parse(text)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from fukayomi.shogi import START_SFEN, Position
 from fukayomi.shogi.formats import read_records, scan_records, write_usi
-from fukayomi.shogi.formats.limits import MOST_PLIES
+from fukayomi.shogi.formats.text import MOST_PLIES
 from fukayomi.shogi.record import (
     IllegalMoveInRecordError,
     Record,

@@ -3,6 +3,8 @@
 A calibration is a folder of ordinary matches, DIR/001, DIR/002, ...: each plays a batch of opening pairs at one clock
 of the varied engine. Nothing else is stored. The next clock depends on the results so far alone, so a run that was cut
 off can be resumed with the same outcome; and the range, the number of games and the precision may change.
+
+Saving the clock that a calibration found, as the settings of later matches.
 """
 
 import time
@@ -16,14 +18,15 @@ from fukayomi.arena.calibration.settings import CalibrationError, CalibrationSet
 from fukayomi.arena.game.player import Failure
 from fukayomi.arena.game.time_control import TimeControl
 from fukayomi.arena.match.match import StartWorkers, run_match
-from fukayomi.arena.match.result import MatchResult
-from fukayomi.arena.match.state import MatchListener, MatchState
-from fukayomi.arena.match.store import read_settings
+from fukayomi.arena.match.state import MatchListener, MatchResult, MatchState
+from fukayomi.arena.match.store import FREE_SETTINGS, read_settings
 from fukayomi.arena.match.workers import LocalWorkers
 from fukayomi.arena.results.game import Game
 from fukayomi.arena.results.match_db import DATABASE, StoreError
 from fukayomi.arena.statistics.odds import Level, Odds, estimate_odds, next_amount
+from fukayomi.files.atomic import replace_file
 from fukayomi.listener import SILENT, Forwarder, Listener
+from fukayomi.settings import plain, toml_text
 from fukayomi.tabular import Tabular, counted
 
 FIRST_PAIRS = 4
@@ -268,3 +271,32 @@ class _BatchListener(Forwarder, MatchListener):
     def game_ended(self, state: MatchState, game: Game, failure: Failure | None) -> None:
         if isinstance(self._listener, MatchListener):
             self._listener.game_ended(state, game, failure)
+
+
+MATCH_FILE = "calibrated.toml"
+"""Settings of a match in which the engine has the clock that was found."""
+
+
+def write_match_file(found: Calibration, odds: Odds) -> Path:
+    """Write the settings of a match at the clock that was found, for ``fukayomi match --config``.
+
+    Raises:
+        OSError: The file cannot be written.
+    """
+    settings = found.settings
+    assert odds.estimate is not None
+    clock = clock_at(settings.clocks, odds.estimate)
+    match = plain(settings.at(clock), changes_only=True, without={*FREE_SETTINGS, "opening_start"})
+    score = odds.score(settings.clocks.amount(clock) or 1) or 0.0
+    comments = [
+        f"{settings.vary} scores 50 % against {settings.against.name} at {clock.text()}, "
+        f"in {counted(found.played, 'game')}.",
+        f"95 %: {interval_text(settings.clocks, odds)}.",
+        f"A doubling is worth {odds.elo:.0f} Elo ({odds.elo_low:.0f} to {odds.elo_high:.0f}).",
+        f"Expected score of {settings.vary} at this clock: {100 * score:.1f} %.",
+        "",
+        "fukayomi match --config calibrated.toml --games N --out DIR",
+    ]
+    path = found.folder / MATCH_FILE
+    replace_file(path, toml_text(match, comments).encode())
+    return path

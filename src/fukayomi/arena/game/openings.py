@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 
-from fukayomi.arena.game.choices import OpeningOrder
+from fukayomi.arena.game.rules import OpeningOrder
 from fukayomi.errors import InvalidValueError
 from fukayomi.files.inputs import read_input
 from fukayomi.shogi import BLACK, START_SFEN, Move, Position, Repetition, ShogiError

@@ -11,9 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from fukayomi.arena.game.openings import Opening, check_playable, read_openings
-from fukayomi.arena.match.result import MatchResult
 from fukayomi.arena.match.settings import MatchSettings
-from fukayomi.arena.match.state import MatchListener, MatchState
+from fukayomi.arena.match.state import MatchListener, MatchResult, MatchState
 from fukayomi.arena.match.store import MatchStore
 from fukayomi.arena.match.workers import (
     EngineWarnings,

@@ -9,14 +9,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from fukayomi.arena.game.choices import OpeningOrder, Tournament
-from fukayomi.arena.game.move_player import MovePlayer
 from fukayomi.arena.game.openings import Opening, read_opening
-from fukayomi.arena.game.rules import Rules, split_command
+from fukayomi.arena.game.player import MovePlayer
+from fukayomi.arena.game.rules import OpeningOrder, Rules, Tournament, split_command
 from fukayomi.arena.game.time_control import TimeControl
-from fukayomi.arena.match.configuration import build_settings, check_programs
 from fukayomi.arena.match.match import StartWorkers, run_match
-from fukayomi.arena.match.result import MatchResult
+from fukayomi.arena.match.settings import build_settings, check_programs
+from fukayomi.arena.match.state import MatchResult
 from fukayomi.arena.match.workers import LocalWorkers
 from fukayomi.arena.statistics.sprt import SprtSettings
 from fukayomi.errors import InvalidValueError

@@ -24,11 +24,8 @@ from ray.exceptions import RayActorError
 from fukayomi import __version__
 from fukayomi.arena.game.referee import PlayedGame
 from fukayomi.arena.game.rules import ConfigurationError
-from fukayomi.arena.match.configuration import check_programs
-from fukayomi.arena.match.engine_check import check_engines
-from fukayomi.arena.match.game_runner import GameRunner
-from fukayomi.arena.match.schedule import ScheduledGame
-from fukayomi.arena.match.settings import MatchSettings
+from fukayomi.arena.match.game_runner import GameRunner, check_engines
+from fukayomi.arena.match.settings import MatchSettings, ScheduledGame, check_programs
 from fukayomi.arena.match.workers import EngineWarnings, FinishedGame, GameQueue, WorkerReport
 from fukayomi.cluster import ClusterError, loss_of, node_name, nodes, start_actor, version_problem
 from fukayomi.usi.client import EngineInterruptedError

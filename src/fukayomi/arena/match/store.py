@@ -18,8 +18,7 @@ from fukayomi import __version__
 from fukayomi.arena.game.openings import Opening
 from fukayomi.arena.game.player import Failure
 from fukayomi.arena.game.referee import PlayedGame
-from fukayomi.arena.match.schedule import ScheduledGame
-from fukayomi.arena.match.settings import MatchSettings
+from fukayomi.arena.match.settings import MatchSettings, ScheduledGame
 from fukayomi.arena.results.game import Game
 from fukayomi.arena.results.match_db import (
     DATABASE,

@@ -3,14 +3,12 @@
 from dataclasses import asdict
 from typing import Any
 
-from fukayomi.arena.match.result import MatchResult
-from fukayomi.arena.match.state import MatchState
+from fukayomi.arena.match.state import MatchResult, MatchState
 from fukayomi.arena.results.diversity import Diversity, Variety
-from fukayomi.arena.results.forfeits import by_name
+from fukayomi.arena.results.game import MatchScore, by_name
+from fukayomi.arena.results.head_to_head import Meeting, PlayerStanding
 from fukayomi.arena.results.match_db import DATABASE
 from fukayomi.arena.results.match_files import GAMES, LOGS, PGN
-from fukayomi.arena.results.score import MatchScore
-from fukayomi.arena.results.standings import Meeting, PlayerStanding
 from fukayomi.arena.statistics.intervals import Strength
 from fukayomi.arena.statistics.move_times import MoveTimes, Times
 from fukayomi.shogi import BLACK, WHITE

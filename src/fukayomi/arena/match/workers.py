@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from fukayomi.arena.game.move_player import MovePlayer
+from fukayomi.arena.game.player import MovePlayer
 from fukayomi.arena.game.referee import PlayedGame
-from fukayomi.arena.match.engine_check import check_engines
-from fukayomi.arena.match.game_runner import NO_PLAYERS, GameRunner
-from fukayomi.arena.match.schedule import ScheduledGame
-from fukayomi.arena.match.settings import MatchSettings
+from fukayomi.arena.match.game_runner import NO_PLAYERS, GameRunner, check_engines
+from fukayomi.arena.match.settings import MatchSettings, ScheduledGame
 from fukayomi.errors import InvalidValueError
 from fukayomi.tabular import counted
 

@@ -15,8 +15,7 @@ import numpy as np
 
 from fukayomi.arena.ratings.design import RIDGE, Design, logistic, make_design, solve_linear
 from fukayomi.arena.ratings.estimate import Estimate
-from fukayomi.arena.ratings.groups import Groups
-from fukayomi.arena.ratings.tally import Floats, Integers, Pairings
+from fukayomi.arena.ratings.tally import Floats, Groups, Integers, Pairings
 from fukayomi.arena.statistics.intervals import PRIOR_RESULTS
 
 _ROUNDS = 100

@@ -17,13 +17,19 @@ from numpy.typing import NDArray
 from scipy import sparse  # pyright: ignore[reportMissingTypeStubs]
 
 from fukayomi.arena.ratings.design import Design, logistic, make_design
-from fukayomi.arena.ratings.draws import draw_chances, draw_root, fit_draw_rate, level_of, win_chances
-from fukayomi.arena.ratings.estimate import Estimate
-from fukayomi.arena.ratings.fit import solve
-from fukayomi.arena.ratings.groups import Groups, components
-from fukayomi.arena.ratings.placement import Sweep
-from fukayomi.arena.ratings.result_likelihood import Outcomes, solve_results
-from fukayomi.arena.ratings.tally import Floats, Integers, Pairings
+from fukayomi.arena.ratings.estimate import (
+    Estimate,
+    Outcomes,
+    Sweep,
+    draw_chances,
+    draw_root,
+    fit_draw_rate,
+    level_of,
+    solve,
+    solve_results,
+    win_chances,
+)
+from fukayomi.arena.ratings.tally import Floats, Groups, Integers, Pairings, components
 from fukayomi.listener import SILENT, Listener
 
 _PATIENCE = 20  # replays tried per replay wanted

@@ -12,10 +12,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from fukayomi.arena.results.game import Game
-from fukayomi.arena.results.game_input import Games, iterate_games
+from fukayomi.arena.results.game import Game, MatchScore
 from fukayomi.arena.results.head_to_head import counts_for_strength, half_points
-from fukayomi.arena.results.score import MatchScore
+from fukayomi.arena.results.sources import Games, iterate_games
 from fukayomi.listener import SILENT, Listener
 from fukayomi.tabular import Tabular
 
@@ -79,7 +78,7 @@ class OpponentMean:
         return f"{self.player}, mean over {self.opponents} opponents: {listed}"
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class FirstMoveResults(Tabular):
     """Results by colour, one row per pairing."""
 
@@ -143,7 +142,7 @@ def first_move(games: Games, *, distinct: bool = False, listener: Listener = SIL
     '2-0-1 (83.3%)'
 
     Args:
-        games: Games of any number of players; see `fukayomi.arena.results.game_input.Games`.
+        games: Games of any number of players; see `fukayomi.arena.results.sources.Games`.
         distinct: Leave out games that repeat the moves of an earlier one.
         listener: Gets a note for each file or game that cannot be read.
 

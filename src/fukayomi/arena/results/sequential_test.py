@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from fukayomi.arena.results.game_input import Games, iterate_games
 from fukayomi.arena.results.head_to_head import HeadToHead, count_head_to_head, find_players
+from fukayomi.arena.results.sources import Games, iterate_games
 from fukayomi.arena.statistics.intervals import (
     CountsError,
     Strength,
@@ -25,7 +25,7 @@ _STRENGTH = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SprtResult(Tabular):
     """A sequential test after some results, and the strength they show."""
 
@@ -51,6 +51,11 @@ class SprtResult(Tabular):
     def decision(self) -> SprtDecision:
         """H0, H1 or CONTINUE."""
         return self.status.decision
+
+    def __repr__(self) -> str:
+        status = self.status
+        llr = f"LLR {status.llr:.2f} ({status.lower:.2f} to {status.upper:.2f})"
+        return f"<SprtResult: {self.decision.value}, {llr}, {self.strength}>"
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
         """One row: the test and the strength."""
@@ -92,7 +97,7 @@ def sprt(
     games; see `fukayomi.arena.statistics.sprt` for the test and its sources.
 
     Args:
-        games: Games to count, from a path or in memory; see `fukayomi.arena.results.game_input.Games`.
+        games: Games to count, from a path or in memory; see `fukayomi.arena.results.sources.Games`.
         players: The first player and its opponent; by default the only two players of the games.
         wins: Games won by the first player, instead of `games`.
         draws: Games drawn.

@@ -128,7 +128,8 @@ class Strength:
     score_high: float
     """Upper end; 1 without games."""
     elo: float | None
-    """Rating difference on the logistic scale, within ±1200; None without games."""
+    """Rating difference on the logistic scale, within ±1200; None without games, and if one side got all points: then
+    `elo_low` or `elo_high` is a bound."""
     elo_low: float | None
     """Lower end of the 95 % interval of `elo`; None if no game was won or drawn."""
     elo_high: float | None
@@ -146,23 +147,26 @@ class Strength:
         return None if self.elo_low is None or self.elo_high is None else (self.elo_high - self.elo_low) / 2
 
     def __str__(self) -> str:
-        """For example ``+55.6 ±27.6 Elo``."""
-        if self.elo is None:
-            return "no games"
-        error = "" if self.elo_error is None else f" ±{self.elo_error:.1f}"
-        return f"{self.elo:+.1f}{error} Elo"
+        """For example ``+55.6 ±27.6 Elo``; ``below -306.8 Elo`` if all games were lost."""
+        if self.elo_low is not None and self.elo_high is not None and self.elo is not None:
+            return f"{self.elo:+.1f} ±{(self.elo_high - self.elo_low) / 2:.1f} Elo"
+        if self.elo_low is not None:
+            return f"above {self.elo_low:+.1f} Elo"
+        return "no games" if self.elo_high is None else f"below {self.elo_high:+.1f} Elo"
 
 
 def elo(
-    *, wins: int | None = None, draws: int = 0, losses: int | None = None, pairs: Sequence[int] | None = None
+    wins: int | None = None, *, draws: int = 0, losses: int | None = None, pairs: Sequence[int] | None = None
 ) -> Strength:
     """The Elo difference of two players with its error, from the first player's view.
 
     >>> from fukayomi.arena import elo
-    >>> print(elo(wins=76, draws=4, losses=20))
+    >>> print(elo(76, losses=20, draws=4))
     +219.9 ±79.5 Elo
     >>> print(elo(pairs=[34, 54, 63, 64, 75]))
     +55.6 ±27.6 Elo
+    >>> print(elo(0, losses=30))
+    below -357.1 Elo
 
     Args:
         wins: Games won.
@@ -224,7 +228,7 @@ def estimate_strength(counts: Sequence[int]) -> Strength:
         score=score,
         score_low=low,
         score_high=high,
-        elo=score_to_elo(score),
+        elo=score_to_elo(score) if 0 < score < 1 else None,
         elo_low=score_to_elo(low) if score > 0 else None,
         elo_high=score_to_elo(high) if score < 1 else None,
         nelo=(mean - 0.5) / sqrt(games_per_result * variance) * NELO_PER_UNIT,

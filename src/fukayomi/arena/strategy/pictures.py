@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from fukayomi.arena.strategy.counts import StrategyRow, StrategyTable
 from fukayomi.errors import InvalidValueError
 from fukayomi.files.atomic import replace_file
-from fukayomi.pictures import JAPANESE_FONTS, japanese_font, kind_of, picture_bytes
+from fukayomi.pictures import JAPANESE_FONTS, japanese_font, kind_of, new_figure, picture_bytes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -272,13 +272,12 @@ def _finish(
 ) -> "Figure":
     """Draw panels below each other, or side by side if there is room; write them to the path."""
     import matplotlib as mpl
-    from matplotlib.figure import Figure
 
     kind = "" if path is None else kind_of(Path(path), "svg", "png")
     lines = -(-panels // max(1, min(panels, int(15 // size[0]))))
     columns = -(-panels // max(1, lines))  # as even as possible: four panels are two and two
     with mpl.rc_context({**_STYLE, "font.family": list(lettering.family)}):
-        figure = Figure(
+        figure = new_figure(
             figsize=(size[0] * max(1, columns), size[1] * max(1, lines)), layout="constrained", facecolor="white"
         )
         if panels:

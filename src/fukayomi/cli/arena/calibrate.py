@@ -90,8 +90,7 @@ def _run(settings: CalibrationSettings, out: Path, ray: str | None) -> "Calibrat
 
 def _report(found: "Calibration", odds: "Odds", *, as_json: bool) -> None:
     """Save and print the result, and exit with the right code."""
-    from fukayomi.arena.calibration.calibration import Verdict, clock_at, interval_text
-    from fukayomi.arena.calibration.match_file import write_match_file
+    from fukayomi.arena.calibration.calibration import Verdict, clock_at, interval_text, write_match_file
     from fukayomi.cli.arena.match_progress import failure_text
 
     verdict = found.verdict(odds)
@@ -129,8 +128,7 @@ def _report(found: "Calibration", odds: "Odds", *, as_json: bool) -> None:
 
 def summarize_calibration(found: "Calibration", odds: "Odds") -> dict[str, Any]:
     """The document of --json; the games of earlier runs are included."""
-    from fukayomi.arena.calibration.calibration import Verdict, batch_folder, clock_at
-    from fukayomi.arena.calibration.match_file import MATCH_FILE
+    from fukayomi.arena.calibration.calibration import MATCH_FILE, Verdict, batch_folder, clock_at
     from fukayomi.arena.match.summary import rounded
 
     settings = found.settings

@@ -7,10 +7,8 @@ from typing import Annotated, Any, ClassVar
 
 import typer
 
-from fukayomi.arena.game import choices
-from fukayomi.arena.game.rules import ConfigurationError, Rules, split_command
-from fukayomi.arena.match.configuration import build_settings, check_programs, parse_fields
-from fukayomi.arena.match.settings import MatchSettings
+from fukayomi.arena.game.rules import DRAW_MOVES, DRAW_PLY, RESIGN_MOVES, ConfigurationError, Rules, split_command
+from fukayomi.arena.match.settings import MatchSettings, build_settings, check_programs, parse_fields
 from fukayomi.arena.statistics.sprt import SprtSettings
 from fukayomi.cli.common.options import AsJson, given_options, options_of
 from fukayomi.settings import merged, read
@@ -35,36 +33,18 @@ class EngineOptions:
 
     PANEL: ClassVar = "Engines"
 
-    engine: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=COMMAND", help="A USI engine, with a name of its own; repeat for every engine."),
-    ] = None
-    option: Annotated[
-        list[str] | None, typer.Option(metavar="NAME:KEY=VALUE", help="A USI option of the engine NAME.")
-    ] = None
-    undeclared_options: Annotated[
-        bool | None,
-        typer.Option(
-            "--undeclared-options",
-            help="Send options and values all the same that an engine does not declare; otherwise they are an error.",
-        ),
-    ] = None
-    engine_clock: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=CLOCK", help="A clock of its own for the engine NAME. If all have one, --clock is not needed."
-        ),
-    ] = None
-    engine_dir: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=PATH", help="Working directory of the engine NAME.")
-    ] = None
-    config: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE.toml",
-            help="Read settings from a file, with paths relative to it. Options on the command line take precedence.",
-        ),
-    ] = None
+    engine: Annotated[list[str] | None, typer.Option(metavar="NAME=COMMAND")] = None
+    """A USI engine, with a name of its own; repeat for every engine."""
+    option: Annotated[list[str] | None, typer.Option(metavar="NAME:KEY=VALUE")] = None
+    """A USI option of the engine NAME."""
+    undeclared_options: Annotated[bool | None, typer.Option("--undeclared-options")] = None
+    """Send options and values all the same that an engine does not declare; otherwise they are an error."""
+    engine_clock: Annotated[list[str] | None, typer.Option(metavar="NAME=CLOCK")] = None
+    """A clock of its own for the engine NAME. If all have one, --clock is not needed."""
+    engine_dir: Annotated[list[str] | None, typer.Option(metavar="NAME=PATH")] = None
+    """Working directory of the engine NAME."""
+    config: Annotated[Path | None, typer.Option(metavar="FILE.toml")] = None
+    """Read settings from a file, with paths relative to it. Options on the command line take precedence."""
 
 
 @options_of(
@@ -86,7 +66,7 @@ class RuleOptions:
         str | None,
         typer.Option(
             metavar="score=CP",
-            help=f"Adjudicate a loss when an engine scores -CP or worse for moves={choices.RESIGN_MOVES} moves in a "
+            help=f"Adjudicate a loss when an engine scores -CP or worse for moves={RESIGN_MOVES} moves in a "
             "row and its opponent agrees (both=false: whatever the opponent says). A side that scores so at its "
             "first move, as in a handicap game, plays on.",
             show_default="never",
@@ -96,8 +76,8 @@ class RuleOptions:
         str | None,
         typer.Option(
             metavar="score=CP",
-            help=f"Adjudicate a draw when both engines score within CP of 0 for moves={choices.DRAW_MOVES} moves each, "
-            f"from ply={choices.DRAW_PLY} on.",
+            help=f"Adjudicate a draw when both engines score within CP of 0 for moves={DRAW_MOVES} moves each, "
+            f"from ply={DRAW_PLY} on.",
             show_default="never",
         ),
     ] = None
@@ -109,15 +89,9 @@ class RuleOptions:
 class RunOptions:
     """Options that may change from run to run."""
 
-    ray: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ADDRESS",
-            help="Play on a Ray cluster: auto (the one this machine belongs to), HOST:PORT, or ray://HOST:PORT from "
-            "outside. Plays as many games at once as the cluster has CPUs for, --cores-per-game (or 1) each.",
-            show_default="this machine",
-        ),
-    ] = None
+    ray: Annotated[str | None, typer.Option(metavar="ADDRESS", show_default="this machine")] = None
+    """Play on a Ray cluster: auto (the one this machine belongs to), HOST:PORT, or ray://HOST:PORT from outside. Plays
+    as many games at once as the cluster has CPUs for, --cores-per-game (or 1) each."""
     as_json: AsJson = False
 
 

@@ -10,12 +10,11 @@ from rich.text import Text
 
 from fukayomi.arena.game.player import Failure
 from fukayomi.arena.match.state import MatchListener, MatchState
-from fukayomi.arena.results.forfeits import causes_text
-from fukayomi.arena.results.game import Game
-from fukayomi.arena.results.standings import PlayerStanding
+from fukayomi.arena.results.game import Game, causes_text
+from fukayomi.arena.results.head_to_head import PlayerStanding
 from fukayomi.arena.statistics.intervals import Strength
 from fukayomi.arena.statistics.move_times import MoveTimes, Times
-from fukayomi.cli.common.tables import number_table
+from fukayomi.cli.common.progress import number_table
 from fukayomi.cli.common.text import printable
 from fukayomi.shogi import BLACK, WHITE
 from fukayomi.shogi.record import Result
@@ -178,11 +177,11 @@ def failure_text(failure: Failure) -> str:
 
 def elo_text(strength: Strength) -> str:
     """Such as ``+12 ±45``; the end of the interval alone, such as ``above +166``, if all games were won or lost."""
-    if strength.elo is None:
-        return "-"
-    if strength.elo_low is None or strength.elo_high is None:
-        return f"above {strength.elo_low:+.0f}" if strength.elo_low is not None else f"below {strength.elo_high:+.0f}"
-    return f"{round(strength.elo):+} ±{strength.elo_error:.0f}"
+    if strength.elo is not None:
+        return f"{round(strength.elo):+} ±{strength.elo_error:.0f}"
+    if strength.elo_low is not None:
+        return f"above {strength.elo_low:+.0f}"
+    return "-" if strength.elo_high is None else f"below {strength.elo_high:+.0f}"
 
 
 def percent(share: float | None) -> str:

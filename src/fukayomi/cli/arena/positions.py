@@ -10,14 +10,12 @@ import typer
 from fukayomi.arena.positions.balanced import EVEN_MIDDLE_GAMES, EVEN_OPENINGS, BalanceConditions, Exclusion
 from fukayomi.cli.common.errors import INTERRUPTED, fail
 from fukayomi.cli.common.options import AsJson, check_target, given_options, options_of
-from fukayomi.cli.common.problems import print_problems
-from fukayomi.cli.common.progress import StageBars
-from fukayomi.cli.common.text import json_text, printable
+from fukayomi.cli.common.progress import StageBars, number_table
+from fukayomi.cli.common.text import json_text, print_problems, printable
 from fukayomi.tabular import counted
 
 if TYPE_CHECKING:
-    from fukayomi.arena.positions.balanced_set import BalancedSet
-    from fukayomi.arena.positions.compare import PositionSet
+    from fukayomi.arena.positions.balanced_set import BalancedSet, PositionSet
 
 
 @options_of(
@@ -26,16 +24,10 @@ if TYPE_CHECKING:
 class BalanceOptions:
     """The conditions for a line."""
 
-    middle_game: Annotated[
-        bool,
-        typer.Option(
-            "--middle-game",
-            help="End each line just before an evaluation first exceeds --eval2, at a ply from moves1 to moves2.",
-        ),
-    ] = False
-    less_than_moves2: Annotated[
-        bool, typer.Option("--less-than-moves2", hidden=True, help="dlshogi's name of --middle-game.")
-    ] = False
+    middle_game: Annotated[bool, typer.Option("--middle-game")] = False
+    """End each line just before an evaluation first exceeds --eval2, at a ply from moves1 to moves2."""
+    less_than_moves2: Annotated[bool, typer.Option("--less-than-moves2", hidden=True)] = False
+    """dlshogi's name of --middle-game."""
 
     def conditions(self) -> BalanceConditions:
         """The conditions as the library takes them.
@@ -124,8 +116,6 @@ def _reasons(conditions: BalanceConditions) -> dict[Exclusion, str]:
 def _print_balanced(found: "BalancedSet", out: Path) -> None:
     from rich.console import Console
 
-    from fukayomi.cli.common.tables import number_table
-
     table = number_table("games", "left out", "left")
     left = found.games_read
     table.add_row("read", "", f"{left:,}")
@@ -164,9 +154,12 @@ def _balanced_as_json(found: "BalancedSet", out: Path, seconds: float) -> dict[s
 class CompareOptions:
     """Options for the comparison of sets."""
 
-    ply: Annotated[int, typer.Option(min=0, help="Cut all lines at this ply; shorter lines count as they are.")] = 24
-    top: Annotated[int, typer.Option(min=0, help="Strategies to list.")] = 12
-    english: Annotated[bool, typer.Option("--english", help="Name strategies in English.")] = False
+    ply: Annotated[int, typer.Option(min=0)] = 24
+    """Cut all lines at this ply; shorter lines count as they are."""
+    top: Annotated[int, typer.Option(min=0)] = 12
+    """Strategies to list."""
+    english: Annotated[bool, typer.Option("--english")] = False
+    """Name strategies in English."""
 
 
 def compare(
@@ -184,8 +177,8 @@ def compare(
     position, whatever the order of moves.
     """
     from fukayomi.arena.game.openings import read_openings
-    from fukayomi.arena.positions.compare import compare_positions
-    from fukayomi.arena.strategy.classify import default_matcher
+    from fukayomi.arena.positions.balanced_set import compare_positions
+    from fukayomi.arena.strategy.counts import default_matcher
 
     sets = compare_positions(read_openings(a), read_openings(b), options.ply, default_matcher())
     if as_json:
@@ -219,8 +212,6 @@ def _print_comparison(
 ) -> None:
     from rich.console import Console
     from rich.markup import escape
-
-    from fukayomi.cli.common.tables import number_table
 
     names = [escape(printable(path.name)) for path in paths]
     common = number_table(f"at ply {ply}", *names)

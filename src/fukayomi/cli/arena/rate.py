@@ -1,10 +1,13 @@
-"""``fukayomi rate``: ratings of players from their games."""
+"""``fukayomi rate``: ratings of players from their games.
+
+``fukayomi first-move``: the win rate of the first move, for every two players.
+"""
 
 import csv
 import io
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,16 +15,18 @@ import typer
 
 from fukayomi.arena.ratings.options import RatingOptions
 from fukayomi.cli.common.options import AsJson, given_options, options_of
-from fukayomi.cli.common.problems import print_problems
-from fukayomi.cli.common.text import json_text, printable
+from fukayomi.cli.common.progress import StageBars
+from fukayomi.cli.common.text import json_text, print_problems, printable
 from fukayomi.listener import Notes
 from fukayomi.tabular import counted
 
 if TYPE_CHECKING:
     from fukayomi.arena.ratings.rating import PlayerRating, Ratings
-    from fukayomi.arena.results.game import Game
-    from fukayomi.arena.results.game_tally import GameTally
+    from fukayomi.arena.results.first_move import FirstMoveResults
+    from fukayomi.arena.results.game import Game, MatchScore
+    from fukayomi.arena.results.player_ratings import GameTally
     from fukayomi.listener import Listener
+
 
 LARGEST_ANCHOR = 100_000  # rating points
 FORFEITS_LISTED = 20
@@ -32,28 +37,22 @@ FORFEITS_LISTED = 20
 class RateOptions:
     """Options for the rating of players."""
 
-    anchor: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=R", help="Fix the rating of a player at R. Repeat for more players."),
-    ] = None
-    hide: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="Count the games of a player but do not list it. Repeat for more players."),
-    ] = None
-    pairs: Annotated[bool, typer.Option("--pairs", help="Also rate every two players by their own games.")] = False
-    first_mover: Annotated[
-        bool, typer.Option("--first-mover/--no-first-mover", help="Estimate the first-move advantage, or assume 0.")
-    ] = True
+    anchor: Annotated[list[str] | None, typer.Option(metavar="NAME=R")] = None
+    """Fix the rating of a player at R. Repeat for more players."""
+    hide: Annotated[list[str] | None, typer.Option(metavar="NAME")] = None
+    """Count the games of a player but do not list it. Repeat for more players."""
+    pairs: Annotated[bool, typer.Option("--pairs")] = False
+    """Also rate every two players by their own games."""
+    first_mover: Annotated[bool, typer.Option("--first-mover/--no-first-mover")] = True
+    """Estimate the first-move advantage, or assume 0."""
 
 
 @options_of(RatingOptions, "confidence", "simulations", "seed", panel="Errors")
 class ErrorOptions:
     """Options for the computation of rating errors."""
 
-    matrix: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE.csv", help="Write a table of the certainty (%) that each player beats each other."),
-    ] = None
+    matrix: Annotated[Path | None, typer.Option(metavar="FILE.csv")] = None
+    """Write a table of the certainty (%) that each player beats each other."""
 
 
 def rate(
@@ -103,9 +102,8 @@ def rate(
 def _rate(sources: Sequence[Path], options: RatingOptions, *, pairs: bool, matrix: Path | None, as_json: bool) -> None:
     from fukayomi.arena.ratings.rating import rate_pairs, rate_tally
     from fukayomi.arena.ratings.table import write_table
-    from fukayomi.arena.results.game_input import iterate_games
-    from fukayomi.arena.results.game_tally import tally_games
-    from fukayomi.cli.common.progress import StageBars
+    from fukayomi.arena.results.player_ratings import tally_games
+    from fukayomi.arena.results.sources import iterate_games
     from fukayomi.files.atomic import AtomicFile
 
     listener = Notes()
@@ -146,7 +144,7 @@ def _without_forfeits(found: "GameTally", options: RatingOptions) -> Mapping[str
 
 def _forfeit_lines(found: "GameTally", clean: Mapping[str, float]) -> list[str]:
     """Lines about losses on time, by illegal moves or by failures, and the ratings without these games."""
-    from fukayomi.arena.results.forfeits import forfeits_text
+    from fukayomi.arena.results.game import forfeits_text
 
     notable = found.resting_on_forfeits
     others = sorted(found.forfeits.keys() - set(notable), key=lambda name: (-found.forfeits[name].total(), name))
@@ -198,7 +196,7 @@ def _as_json(
     clean: Mapping[str, float],
     problems: list[str],
 ) -> dict[str, Any]:
-    from fukayomi.arena.results.forfeits import by_name
+    from fukayomi.arena.results.game import by_name
 
     notable = set(found.resting_on_forfeits)
     document = _ratings_as_json(ratings) | {
@@ -256,3 +254,98 @@ def _csv_line(cells: list[str]) -> str:
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerow(cells)
     return text.getvalue()
+
+
+@dataclass(frozen=True)
+class FirstMoveOptions:
+    """Options that select the games that count."""
+
+    distinct: Annotated[bool, typer.Option("--distinct")] = False
+    """Count repeated games once."""
+
+
+def first_move(
+    sources: Annotated[
+        list[Path],
+        typer.Argument(metavar="SOURCE...", help="Match folders, match.db, PGN, records, folders, zip or tar."),
+    ],
+    options: FirstMoveOptions,
+    as_json: AsJson = False,
+) -> None:
+    """Count the results of Black (先手) and White, for every two players: wins-losses-draws (rate).
+
+    \b
+    fukayomi first-move match/
+    fukayomi first-move games.pgn --distinct
+
+    A draw counts as half a win. Intervals take the games as independent. Games without a result, or broken off by a
+    crash, stall or interruption, do not count.
+
+    With --distinct, only the first of several games with the same players, colours, start position and moves counts.
+    Use it for engines that do not vary: one game played many times is not evidence.
+
+    A player with several opponents also gets its mean rates, each opponent counted once.
+    """
+    from fukayomi.arena.results.first_move import first_move
+
+    listener = Notes()
+    found = first_move(sources, distinct=options.distinct, listener=listener)
+    for problem in listener.texts:
+        typer.echo(f"skipped {printable(problem)}", err=True)
+    if as_json:
+        typer.echo(json_text(_first_move_json(found, listener.texts)))
+        return
+    for pairing in found.pairings:
+        for line in pairing.lines():
+            typer.echo(printable(line))
+        typer.echo(f"{_interval(pairing.black)}\n")
+    if len(found.pairings) > 1:
+        for mean in found.means(as_printed=True):
+            typer.echo(printable(str(mean)))
+        typer.echo(f"All games, Black vs White: {found.black}")
+        typer.echo(_interval(found.black))
+    typer.echo(_first_moves(found))
+
+
+def _interval(score: "MatchScore") -> str:
+    low, high = score.interval
+    return f"95 % interval of Black vs White: {low:.1%} to {high:.1%}"
+
+
+def _first_moves(found: "FirstMoveResults") -> str:
+    parts = [f"{counted(found.games, 'game')}, a draw is half a win"]
+    if found.identical:
+        kept = "left out" if found.distinct else "counted; --distinct leaves them out"
+        parts.append(f"{counted(found.identical, 'repeats', 'repeat')} the moves of an earlier game ({kept})")
+    if found.failed:
+        parts.append(f"{found.failed:,} more not decided by play")
+    if found.distinct and found.without_moves:
+        parts.append(f"{found.without_moves:,} without moves, which cannot be compared")
+    return "; ".join(parts)
+
+
+def _first_move_json(found: "FirstMoveResults", problems: list[str]) -> dict[str, Any]:
+    return {
+        "games": found.games, "failed": found.failed, "identical": found.identical, "distinct": found.distinct,
+        "without_moves": found.without_moves, "problems": problems, "black": _score(found.black),
+        "pairings": [
+            {
+                "players": [pairing.first, pairing.second],
+                "first": _score(pairing.total),
+                "black": _score(pairing.black),
+                "first_as_black": _score(pairing.as_black(pairing.first)),
+                "first_as_white": _score(pairing.as_white(pairing.first)),
+                "second_as_black": _score(pairing.as_black(pairing.second)),
+                "second_as_white": _score(pairing.as_white(pairing.second)),
+            }
+            for pairing in found.pairings
+        ],
+        "means": [asdict(mean) for mean in found.means()],
+    }  # fmt: skip
+
+
+def _score(score: "MatchScore") -> dict[str, Any]:
+    low, high = score.interval
+    return {
+        "wins": score.wins, "losses": score.losses, "draws": score.draws, "rate": score.rate, "low": low, "high": high,
+    }  # fmt: skip

@@ -27,14 +27,10 @@ class SprtOptions:
 class GameOptions:
     """Games to count."""
 
-    games: Annotated[
-        Path | None,
-        typer.Option(metavar="PATH", help="Count the games of a match folder, match.db, PGN or records instead."),
-    ] = None
-    players: Annotated[
-        tuple[str, str] | None,
-        typer.Option(metavar="A B", help="Players to compare, A first.", show_default="the only two players"),
-    ] = None
+    games: Annotated[Path | None, typer.Option(metavar="PATH")] = None
+    """Count the games of a match folder, match.db, PGN or records instead."""
+    players: Annotated[tuple[str, str] | None, typer.Option(metavar="A B", show_default="the only two players")] = None
+    """Players to compare, A first."""
 
 
 def sprt(

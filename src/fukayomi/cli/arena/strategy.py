@@ -22,19 +22,21 @@ ROW_KINDS = ",".join(NAMED_KINDS)
 class TableOptions:
     """Options for the games that count and the content of the tables."""
 
-    top: Annotated[int, typer.Option(min=1, help="Rows per table.")] = 20
-    min_count: Annotated[int, typer.Option(min=1, help="Omit rows with fewer games.")] = 1
-    min_rating: Annotated[
-        float | None, typer.Option(metavar="R", help="Count only games with both players rated R or higher.")
-    ] = None
-    by: Annotated[SplitBy | None, typer.Option(help="Print one table per year, or per engine and colour.")] = None
+    top: Annotated[int, typer.Option(min=1)] = 20
+    """Rows per table."""
+    min_count: Annotated[int, typer.Option(min=1)] = 1
+    """Omit rows with fewer games."""
+    min_rating: Annotated[float | None, typer.Option(metavar="R")] = None
+    """Count only games with both players rated R or higher."""
+    by: SplitBy | None = None
+    """Print one table per year, or per engine and colour."""
     kinds: Annotated[
         str, typer.Option(metavar="KIND,...", help=f"Kinds of strategies that name a row: {', '.join(StrategyKind)}.")
     ] = ROW_KINDS
-    english: Annotated[bool, typer.Option("--english", help="Name strategies in English.")] = False
-    definitions: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Use the definitions of a YAML file (docs/strategies.md).")
-    ] = None
+    english: Annotated[bool, typer.Option("--english")] = False
+    """Name strategies in English."""
+    definitions: Annotated[Path | None, typer.Option(metavar="FILE")] = None
+    """Use the definitions of a YAML file (docs/strategies.md)."""
 
 
 @dataclass(frozen=True)
@@ -43,18 +45,12 @@ class FileOptions:
 
     PANEL: ClassVar = "Files"
 
-    csv: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the tables as CSV.")] = None
-    picture: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Plot shares and Black's win rates, as .svg or .png.")
-    ] = None
-    draw: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="With --by year: a row to plot over the years. Repeat for more rows.",
-            show_default="the most frequent rows",
-        ),
-    ] = None
+    csv: Annotated[Path | None, typer.Option(metavar="FILE")] = None
+    """Write the tables as CSV."""
+    picture: Annotated[Path | None, typer.Option(metavar="FILE")] = None
+    """Plot shares and Black's win rates, as .svg or .png."""
+    draw: Annotated[list[str] | None, typer.Option(metavar="NAME", show_default="the most frequent rows")] = None
+    """With --by year: a row to plot over the years. Repeat for more rows."""
 
 
 @dataclass(frozen=True)
@@ -63,8 +59,10 @@ class ListOptions:
 
     PANEL: ClassVar = "Instead of tables"
 
-    game: Annotated[bool, typer.Option("--game", help="Print the strategies of each game with their plies.")] = False
-    show_list: Annotated[bool, typer.Option("--list", help="Print the definitions.")] = False
+    game: Annotated[bool, typer.Option("--game")] = False
+    """Print the strategies of each game with their plies."""
+    show_list: Annotated[bool, typer.Option("--list")] = False
+    """Print the definitions."""
 
 
 def strategy(
@@ -118,7 +116,7 @@ def _classify(
     each_game: bool,
     as_json: bool,
 ) -> None:
-    from fukayomi.arena.strategy.classify import classify_games, count_strategies
+    from fukayomi.arena.strategy.counts import classify_games, count_strategies
     from fukayomi.arena.strategy.matcher import Matcher
     from fukayomi.cli.arena import strategy_report as report
 

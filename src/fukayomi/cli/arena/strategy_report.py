@@ -11,13 +11,11 @@ from rich.table import Table as Grid
 
 from fukayomi.arena.results.game import Game
 from fukayomi.arena.strategy.counts import DRAWS_RULE, StrategyCounts, StrategyTable, tables_csv
-from fukayomi.arena.strategy.definitions import Definition
+from fukayomi.arena.strategy.definitions import Definition, describe
 from fukayomi.arena.strategy.kinds import SplitBy, StrategyKind
 from fukayomi.arena.strategy.matcher import Classification
-from fukayomi.arena.strategy.wording import describe
-from fukayomi.cli.common.problems import print_problems
-from fukayomi.cli.common.tables import number_table
-from fukayomi.cli.common.text import json_text, printable
+from fukayomi.cli.common.progress import number_table
+from fukayomi.cli.common.text import json_text, print_problems, printable
 from fukayomi.files.atomic import replace_file
 from fukayomi.tabular import counted
 

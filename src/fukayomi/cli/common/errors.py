@@ -87,7 +87,8 @@ def user_errors() -> Generator[None]:
     except ValueError as error:
         fail(_problem(error))
     except KeyboardInterrupt:
-        fail("interrupted", INTERRUPTED)
+        typer.echo("interrupted", err=True)
+        raise typer.Exit(INTERRUPTED) from None
 
 
 def _as_typed(error: FukayomiError) -> tuple[str, int]:

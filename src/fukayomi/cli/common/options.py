@@ -3,13 +3,16 @@
 An option that several commands have is an alias here.
 """
 
+import ast
 import copy
 import functools
 import inspect
 import re
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
+from itertools import pairwise
 from pathlib import Path
 from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -159,11 +162,13 @@ def spread_options(command: Callable[..., None]) -> Callable[..., None]:
         @dataclass(frozen=True)
         class SearchOptions:
             PANEL: ClassVar = "Search"
-            nodes: Annotated[int, typer.Option(help="Nodes per position.")] = 800
+            nodes: Annotated[int, typer.Option(min=1)] = 800
+            "Nodes per position."
 
         def think(record: Path, search: SearchOptions) -> None: ...
 
-    becomes ``think RECORD --nodes 800``. Every field needs a default. PANEL is the heading of the options in the help;
+    becomes ``think RECORD --nodes 800``. Every field needs a default; the string beneath it is
+    its help. PANEL is the heading of the options in the help;
     without it they stand under "Options".
     """
     signature = inspect.signature(command, eval_str=True)
@@ -192,22 +197,32 @@ def spread_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _parameters(group: type[Any]) -> list[inspect.Parameter]:
-    hints = get_type_hints(group, include_extras=True)
-    panel: str | None = getattr(group, "PANEL", None)
+    hints, texts = get_type_hints(group, include_extras=True), _texts(group.__module__).get(group.__name__, {})
     found: list[inspect.Parameter] = []
     for field in fields(group):
         hint = hints[field.name]
-        if panel is not None:
-            hint = Annotated[get_args(hint)[0], *(_in_panel(each, panel) for each in get_args(hint)[1:])]
+        kind, option = get_args(hint) if get_origin(hint) is Annotated else (hint, typer.Option())
+        option = copy.copy(option)  # it may be shared with other commands
+        option.help, option.rich_help_panel = texts.get(field.name, option.help), getattr(group, "PANEL", None)
         found.append(
-            inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=hint)
+            inspect.Parameter(
+                field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=Annotated[kind, option]
+            )
         )
     return found
 
 
-def _in_panel(annotation: Any, panel: str) -> Any:
-    if not isinstance(annotation, typer.models.OptionInfo):
-        return annotation
-    moved = copy.copy(annotation)  # the option may be shared with other commands
-    moved.rich_help_panel = panel
-    return moved
+@functools.cache
+def _texts(module: str) -> dict[str, dict[str, str]]:
+    """The strings beneath the fields of a module's classes, by class and field."""
+    found: dict[str, dict[str, str]] = {}
+    for group in ast.parse(inspect.getsource(sys.modules[module])).body:
+        if isinstance(group, ast.ClassDef):
+            texts = found[group.name] = {}
+            for field, text in pairwise(group.body):
+                match field, text:
+                    case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(words))):
+                        texts[name] = " ".join(words.split())
+                    case _:
+                        pass
+    return found

@@ -1,6 +1,6 @@
 """Progress bars on stderr, with the remaining time; they vanish when the work is done.
 
-Nothing is shown if stderr is not a terminal.
+No bar is shown if stderr is not a terminal. Tables of numbers are here, too.
 """
 
 import time
@@ -12,6 +12,7 @@ from fukayomi.listener import Listener
 
 if TYPE_CHECKING:
     from rich.progress import Progress, ProgressColumn, TaskID
+    from rich.table import Table
 
 
 class Bar:
@@ -146,3 +147,14 @@ def _start(progress: "Progress") -> None:
 def _stop(progress: "Progress") -> None:
     if progress.console.is_terminal:  # elsewhere rich would print an empty line
         progress.stop()
+
+
+def number_table(*titles: str, title: str | None = None) -> "Table":
+    """An empty table: names in the first column, which are wrapped if they are long, and numbers in the others."""
+    from rich.table import Table
+
+    table = Table(*titles, title=title, title_justify="left")
+    table.columns[0].overflow = "fold"
+    for column in table.columns[1:]:
+        column.justify = "right"
+    return table

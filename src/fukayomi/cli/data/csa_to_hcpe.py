@@ -9,9 +9,8 @@ import typer
 
 from fukayomi.cli.common.errors import INTERRUPTED, fail
 from fukayomi.cli.common.options import AsJson, check_target, given_options, options_of
-from fukayomi.cli.common.problems import print_problems
-from fukayomi.cli.common.progress import StageBars
-from fukayomi.cli.common.text import json_text
+from fukayomi.cli.common.progress import StageBars, number_table
+from fukayomi.cli.common.text import json_text, print_problems
 from fukayomi.data.conditions import Filters
 
 if TYPE_CHECKING:
@@ -27,10 +26,10 @@ class FilterOptions:
 class HoldOutOptions:
     """A test set of whole games."""
 
-    hold_out: Annotated[
-        int | None, typer.Option(min=2, metavar="N", help="Hold out one game in N for testing, chosen by its moves.")
-    ] = None
-    hold_out_to: Annotated[Path | None, typer.Option(help="File for the games held out.")] = None
+    hold_out: Annotated[int | None, typer.Option(min=2, metavar="N")] = None
+    """Hold out one game in N for testing, chosen by its moves."""
+    hold_out_to: Path | None = None
+    """File for the games held out."""
 
 
 def csa_to_hcpe(
@@ -85,8 +84,6 @@ def _print_summary(summary: "Summary", out: Path, apart: "HoldOut | None", secon
         return
     from rich.console import Console
 
-    from fukayomi.cli.common.tables import number_table
-
     console = Console()
     games = number_table("games", "")
     games.add_row("read", f"{summary.games_read:,}")
@@ -110,7 +107,6 @@ def _print_summary(summary: "Summary", out: Path, apart: "HoldOut | None", secon
 def _positions_table(summary: "Summary", out: Path, apart: "HoldOut | None") -> Any:
     from rich.markup import escape
 
-    from fukayomi.cli.common.tables import number_table
     from fukayomi.shogi.record import Result
 
     table = number_table("positions in", "all", "Black won", "White won", "drawn")

@@ -1,22 +1,25 @@
-"""``fukayomi data convert`` and ``check``."""
+"""``fukayomi data convert`` and ``check``.
+
+``fukayomi data print``: the content of a file as text.
+"""
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from fukayomi.cli.common.errors import INTERRUPTED, fail
 from fukayomi.cli.common.options import AsJson
-from fukayomi.cli.common.problems import print_copies, print_problems
 from fukayomi.cli.common.progress import StageBars
-from fukayomi.cli.common.text import json_text
+from fukayomi.cli.common.text import json_text, print_copies, print_problems, printable
 from fukayomi.data.formats.kinds import DataFormat, Encoding, Target
 from fukayomi.tabular import counted
 
 if TYPE_CHECKING:
-    from fukayomi.data.check.findings import Report
+    from fukayomi.data.check import Report
     from fukayomi.data.convert.convert import Conversion
+
 
 Inputs = Annotated[
     list[Path],
@@ -48,23 +51,13 @@ class ConvertOptions:
         Encoding,
         typer.Option(metavar="NAME", help=f"KIF and KI2: encoding of the files to write: {', '.join(Encoding)}."),
     ] = Encoding.UTF_8
-    one_hot: Annotated[
-        bool,
-        typer.Option("--one-hot", help="Records: take every move as its only candidate, even without a score."),
-    ] = False
-    random_plies: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            metavar="N",
-            help="Records with visits: skip positions up to the last move among the first N that did not have the "
-            "most visits. AobaZero: 30.",
-        ),
-    ] = 0
-    unfinished_as_draws: Annotated[
-        bool,
-        typer.Option("--unfinished-as-draws", help="Records: take games without an end, such as USI lines, as drawn."),
-    ] = False
+    one_hot: Annotated[bool, typer.Option("--one-hot")] = False
+    """Records: take every move as its only candidate, even without a score."""
+    random_plies: Annotated[int, typer.Option(min=0, metavar="N")] = 0
+    """Records with visits: skip positions up to the last move among the first N that did not have the most visits.
+    AobaZero: 30."""
+    unfinished_as_draws: Annotated[bool, typer.Option("--unfinished-as-draws")] = False
+    """Records: take games without an end, such as USI lines, as drawn."""
 
 
 def convert(
@@ -181,7 +174,7 @@ def check(
     Records and moves are numbered from 0, lines from 1. Duplicates are found among the first 134 million rows (2 GiB of
     memory) and 17 million games (1.5 GiB); fukayomi data uniq removes any number of duplicate rows.
     """
-    from fukayomi.data.check.check import check_data
+    from fukayomi.data.check import check_data
 
     if good is not None and any(good.absolute() == file.absolute() for file in files):
         raise typer.BadParameter(f"{good} is also an input", param_hint="--good")
@@ -214,3 +207,70 @@ def _print_report(report: "Report", good: Path | None, *, as_json: bool) -> None
         )
     if good is not None:
         typer.echo(f"wrote {counted(report.good, 'good record')} to {good}")
+
+
+_SHOWN = 10
+
+
+def print_file(
+    file: Annotated[Path, typer.Argument(help="hcp, hcpe, hcpe2, hcpe3, psv, avg, a cache, a book, or records.")],
+    start: Annotated[int, typer.Option(min=0, help="First row, game or entry, from 0.")] = 0,
+    end: Annotated[
+        int | None, typer.Option(min=0, help="End of the range, not printed.", show_default="10 after --start")
+    ] = None,
+    source: SourceFormat = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print rows, games, records, averaged positions or a book: a line each, and a line for each move of a game.
+
+    \b
+    fukayomi data print rows.hcpe --start 1000 --end 1020
+    fukayomi data print games.hcpe3 --end 1000000000 --json | jq .result
+
+    Evaluations are in centipawns from the side to move; candidates are shown with their visits. Averaged positions show
+    the mean value and result (0 to 1, for the side to move) and the shares of their moves; a book has keys instead of
+    positions. With --json, one object per line; records have their times, the illegal move or the word that ended the
+    game, and their variations, too.
+    """
+    from fukayomi.data.printing import describe
+    from fukayomi.data.records.reading import Skipped
+
+    skipped = Skipped()
+    try:
+        for item in describe(file, start, start + _SHOWN if end is None else end, source, skipped):
+            typer.echo(json_text(item) if as_json else as_text(item))
+    except KeyboardInterrupt:
+        fail("stopped", INTERRUPTED)
+    print_problems(skipped.messages, skipped.count)
+
+
+def as_text(item: dict[str, Any]) -> str:
+    """Format a row as a line; a game as a line and one for each move."""
+    head = [f"{item['index']}"]
+    if "key" in item:
+        return "  ".join([*head, *(f"{name} {item[name]}" for name in ("key", "move", "count", "score"))])
+    if "shares" in item:
+        head += [f"{name} {item[name]}" for name in ("sfen", "count", "eval", "value", "result") if name in item]
+        return "  ".join([*head, *(f"{move} {share:.1%}" for move, share in item["shares"].items())])
+    if "name" in item:
+        ratings = [f" ({rating:.0f})" if rating is not None else "" for rating in item["ratings"]]
+        head.append(f"{item['name']}: {item['black']}{ratings[0]} - {item['white']}{ratings[1]}")
+    head.append(f"sfen {item['sfen']}")
+    if "moves" not in item and "move" in item:
+        move = "no move" if item["move"] is None else f"move {item['move']}"
+        head.append(f"{move}  eval {item['eval']}")
+    if "result" in item:
+        head.append(f"result {item['result']}" + "".join(f" {flag}" for flag in item.get("flags", ())))
+    head += [f"{name} {item[name]}" for name in ("end", "end_word", "illegal_move", "ply") if item.get(name, "") != ""]
+    if item.get("opponent"):
+        head.append(f"opponent {item['opponent']}")
+    lines = [printable("  ".join(head))]
+    for move in item.get("moves", ()):
+        evaluation = "" if move["eval"] is None else f"{move['eval']:+}"
+        visits = "  ".join(f"{name} {count}" for name, count in move.get("visits", {}).items())
+        time_ms = move.get("time_ms")
+        time = "" if time_ms is None else f"  {time_ms / 1000:g} s"
+        lines.append(f"{move['ply']:5} {move['move']:6}{evaluation:>7}{time}  {visits}".rstrip())
+    for variation in item.get("variations", ()):
+        lines.append(f"      variation from ply {variation['ply']}: {' '.join(variation['moves'])}")
+    return "\n".join(lines)

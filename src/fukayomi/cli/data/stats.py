@@ -11,23 +11,21 @@ from fukayomi.cli.common.options import AsJson
 from fukayomi.cli.common.progress import StageBars
 from fukayomi.cli.common.text import json_text
 from fukayomi.cli.data.verb_command import InputFiles, SourceFormat, inputs_of
-from fukayomi.data.defaults import UNIQUE_MEMORY
+from fukayomi.data.formats.kinds import UNIQUE_MEMORY
 
 
 @dataclass(frozen=True)
 class StatsOptions:
     """Options of ``fukayomi data stats``."""
 
-    pictures: Annotated[Path | None, typer.Option(metavar="DIR", help="Also write pictures (PNG) to this folder.")] = (
-        None
-    )
-    unique: Annotated[bool, typer.Option(help="Count different positions.")] = True
-    memory: Annotated[
-        float, typer.Option(min=0.001, metavar="GIB", help="Positions to keep in memory before they go to a file.")
-    ] = UNIQUE_MEMORY / 2**30
-    scratch: Annotated[
-        Path | None, typer.Option(help="Folder for this file.", show_default="the system's temporary folder")
-    ] = None
+    pictures: Annotated[Path | None, typer.Option(metavar="DIR")] = None
+    """Also write pictures (PNG) to this folder."""
+    unique: bool = True
+    """Count different positions."""
+    memory: Annotated[float, typer.Option(min=0.001, metavar="GIB")] = UNIQUE_MEMORY / 2**30
+    """Positions to keep in memory before they go to a file."""
+    scratch: Annotated[Path | None, typer.Option(show_default="the system's temporary folder")] = None
+    """Folder for this file."""
     source: SourceFormat = None
     as_json: AsJson = False
 

@@ -7,8 +7,8 @@ from rich.console import Console
 from rich.table import Table
 
 from fukayomi._native import EVAL_SCALE, MATE_CP
-from fukayomi.cli.common.problems import print_copies, print_problems
-from fukayomi.cli.common.tables import number_table
+from fukayomi.cli.common.progress import number_table
+from fukayomi.cli.common.text import print_copies, print_problems
 from fukayomi.data.formats.evaluations import Calibration, win_probabilities
 from fukayomi.data.stats import Statistics
 

@@ -8,6 +8,7 @@ import typer
 
 from fukayomi.cli.common.errors import fail
 from fukayomi.cli.common.options import AsJson, check_target, given_options, options_of
+from fukayomi.cli.common.progress import number_table
 from fukayomi.cli.common.text import json_text
 from fukayomi.cli.data.verb_command import resumable
 from fukayomi.data.dedup.settings import DedupSettings, Mode
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
     from fukayomi.data.dedup.run import Reducer
-    from fukayomi.data.jobs.summary import Summary
+    from fukayomi.data.jobs.job import Summary
 
 Ray = Annotated[
     str | None,
@@ -119,8 +120,6 @@ def _reducer(ray: str | None) -> "Generator[Reducer | None]":
 def _print(settings: DedupSettings, summary: "Summary") -> None:
     from rich.console import Console
     from rich.markup import escape
-
-    from fukayomi.cli.common.tables import number_table
 
     table = number_table("", str(settings.mode))
     table.add_row("read", f"{summary.read:,}")

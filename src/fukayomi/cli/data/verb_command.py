@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fukayomi.cli.common.errors import INTERRUPTED, fail
-from fukayomi.cli.common.problems import print_copies, print_problems
 from fukayomi.cli.common.progress import StageBars
-from fukayomi.cli.common.text import json_text
+from fukayomi.cli.common.text import json_text, print_copies, print_problems
 from fukayomi.data.formats.kinds import DataFormat
 from fukayomi.tabular import counted
 
@@ -19,7 +18,8 @@ if TYPE_CHECKING:
 
     from rich.progress import ProgressColumn
 
-    from fukayomi.data.verbs import Inputs, Summary
+    from fukayomi.data.convert.blocks import Inputs
+    from fukayomi.data.jobs.job import Summary
     from fukayomi.listener import Listener
 
 InputFiles = Annotated[
@@ -41,7 +41,7 @@ def inputs_of(paths: list[Path], source: DataFormat | None) -> "Inputs":
         ValueError: They have different formats, or an unknown one.
         OSError: A file cannot be read.
     """
-    from fukayomi.data.verbs import open_inputs
+    from fukayomi.data.convert.blocks import open_inputs
 
     return open_inputs(paths, source)
 

@@ -1,4 +1,7 @@
-"""``fukayomi data split``, ``sample``, ``shuffle`` and ``merge``: which items go where, and in which order."""
+"""``fukayomi data split``, ``sample``, ``shuffle`` and ``merge``: which items go where, and in which order.
+
+``fukayomi data filter`` and ``fix-eval``: which items are kept, and on which scale their evaluations are.
+"""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -6,30 +9,24 @@ from typing import Annotated
 
 import typer
 
-from fukayomi.cli.common.options import AsJson
+from fukayomi.cli.common.options import AsJson, given_options, options_of
 from fukayomi.cli.data.verb_command import InputFiles, Out, Seed, SourceFormat, run_verb
-from fukayomi.data.defaults import SHUFFLE_MEMORY, SPLIT_RUN, Unit
+from fukayomi.data.conditions import FilterConditions
+from fukayomi.data.formats.kinds import SHUFFLE_MEMORY, SPLIT_RUN, Unit
 
 
 @dataclass(frozen=True)
 class SplitOptions:
     """Options of ``fukayomi data split``."""
 
-    shares: Annotated[
-        str | None, typer.Option(help="Share of each part, in proportion: 90,10.", show_default="equal")
-    ] = None
-    every: Annotated[
-        int | None,
-        typer.Option(
-            min=2, metavar="N", help="Instead of shares: hold out one game, or run of rows, in N, in the second part."
-        ),
-    ] = None
-    by: Annotated[Unit, typer.Option(help="What stays together: games, equal ones too, or all rows of a position.")] = (
-        Unit.GAME
-    )
-    run: Annotated[
-        int, typer.Option(min=1, help="Consecutive rows that count as a game; 1 if the rows were shuffled.")
-    ] = SPLIT_RUN
+    shares: Annotated[str | None, typer.Option(show_default="equal")] = None
+    """Share of each part, in proportion: 90,10."""
+    every: Annotated[int | None, typer.Option(min=2, metavar="N")] = None
+    """Instead of shares: hold out one game, or run of rows, in N, in the second part."""
+    by: Unit = Unit.GAME
+    """What stays together: games, equal ones too, or all rows of a position."""
+    run: Annotated[int, typer.Option(min=1)] = SPLIT_RUN
+    """Consecutive rows that count as a game; 1 if the rows were shuffled."""
     seed: Seed = 0
     source: SourceFormat = None
     as_json: AsJson = False
@@ -85,9 +82,8 @@ def _shares(text: str, parts: int) -> tuple[float, ...]:
 class SampleOptions:
     """Options of ``fukayomi data sample``."""
 
-    positions: Annotated[
-        bool, typer.Option("--positions", help="Draw searched positions of hcpe3 games, written as hcpe.")
-    ] = False
+    positions: Annotated[bool, typer.Option("--positions")] = False
+    """Draw searched positions of hcpe3 games, written as hcpe."""
     seed: Seed = 0
     source: SourceFormat = None
     as_json: AsJson = False
@@ -126,13 +122,10 @@ class ShuffleOptions:
     """Options of ``fukayomi data shuffle``."""
 
     seed: Seed = 0
-    memory: Annotated[float, typer.Option(min=0.001, metavar="GIB", help="Memory to use, approximately.")] = (
-        SHUFFLE_MEMORY / 2**30
-    )
-    scratch: Annotated[
-        Path | None,
-        typer.Option(help="Folder for the work, up to 1.3 times as large as the input.", show_default="beside --out"),
-    ] = None
+    memory: Annotated[float, typer.Option(min=0.001, metavar="GIB")] = SHUFFLE_MEMORY / 2**30
+    """Memory to use, approximately."""
+    scratch: Annotated[Path | None, typer.Option(show_default="beside --out")] = None
+    """Folder for the work, up to 1.3 times as large as the input."""
     source: SourceFormat = None
     as_json: AsJson = False
 
@@ -164,9 +157,8 @@ def shuffle(inputs: InputFiles, out: Out, options: ShuffleOptions) -> None:
 class MergeOptions:
     """Options of ``fukayomi data merge``."""
 
-    unique_games: Annotated[
-        bool, typer.Option("--unique-games", help="Keep the first of games with the same start and moves.")
-    ] = False
+    unique_games: Annotated[bool, typer.Option("--unique-games")] = False
+    """Keep the first of games with the same start and moves."""
     source: SourceFormat = None
     as_json: AsJson = False
 
@@ -187,5 +179,77 @@ def merge(inputs: InputFiles, out: Out, options: MergeOptions) -> None:
         inputs,
         options.source,
         lambda found, listener: merge_data(found, out, unique_games=options.unique_games, listener=listener),
+        as_json=options.as_json,
+    )
+
+
+@options_of(
+    FilterConditions, "results", "min_eval", "max_eval", "mates", "min_ply", "max_ply", "min_plies", "min_rating",
+    opponents="--opponent",
+)  # fmt: skip
+class FilterOptions:
+    """Options of ``fukayomi data filter``."""
+
+    source: SourceFormat = None
+    as_json: AsJson = False
+
+
+def filter_files(inputs: InputFiles, out: Out, options: FilterOptions) -> None:
+    """Keep the items that meet all conditions.
+
+    \b
+    fukayomi data filter rows.hcpe -o calm.hcpe --max-eval 3000 --no-mates
+    fukayomi data filter games.hcpe3 -o middle.hcpe3 --min-ply 25 --min-plies 50
+    fukayomi data filter floodgate.zip -o strong.csa --min-rating 3800
+
+    Conditions by format:
+
+    \b
+    hcpe:     results, evaluations, mates
+    psv:      results, evaluations, mates, plies
+    hcpe3:    all but ratings
+    records:  results, --min-plies, --min-rating
+
+    A game cannot lose moves: moves that do not meet the conditions lose their candidates, so that they are not trained
+    on, and a game without candidates is dropped. After a kill or Ctrl-C, run the same command again to resume; the
+    output is identical.
+    """
+    from fukayomi.data.verbs import filter
+
+    conditions = FilterConditions(**given_options(options, "source", "as_json"))
+    run_verb(
+        inputs,
+        options.source,
+        lambda found, listener: filter(found, out, conditions, listener=listener),
+        as_json=options.as_json,
+    )
+
+
+@dataclass(frozen=True)
+class FixEvalOptions:
+    """Options of ``fukayomi data fix-eval``."""
+
+    scale: Annotated[float | None, typer.Option(metavar="CP", show_default="fitted to the results")] = None
+    """Scale of the inputs in centipawns."""
+    source: SourceFormat = None
+    as_json: AsJson = False
+
+
+def fix_eval(inputs: InputFiles, out: Out, options: FixEvalOptions) -> None:
+    """Rescale evaluations to dlshogi's scale (hcpe, hcpe3, psv).
+
+    \b
+    fukayomi data fix-eval engine.hcpe -o fixed.hcpe
+
+    Finds the a for which 1 / (1 + exp(-eval / a)) is closest to the results, without mates, and multiplies evaluations
+    by 756.0865 / a; mates do not change. Prints the mean error of the win rates that the evaluations stand for, before
+    and after. After a kill or Ctrl-C, run the same command again to resume; the output is identical.
+    """
+    from fukayomi.data.verbs import fix_eval as fix_evals
+
+    run_verb(
+        inputs,
+        options.source,
+        lambda found, listener: fix_evals(found, out, scale=options.scale, listener=listener),
         as_json=options.as_json,
     )

@@ -10,6 +10,7 @@ import typer
 
 from fukayomi._native import HashEvaluator, Search, SearchParams, UniformEvaluator
 from fukayomi.cli.common.options import NETWORK_HELP, AsJson, is_subcommand
+from fukayomi.cli.common.progress import StageBars, number_table
 from fukayomi.cli.common.text import json_text
 from fukayomi.shogi import START_SFEN, InvalidSfenError, Position
 
@@ -100,7 +101,6 @@ def measure_network(
     model: Path | None, positions: dict[str, Position], nodes: int | None, batch: int
 ) -> "NetworkSpeed":
     """Measure a network; None is the embedded one."""
-    from fukayomi.cli.common.progress import StageBars
     from fukayomi.engine.measuring.speed import measure_speed
     from fukayomi.engine.network import Network
 
@@ -111,8 +111,6 @@ def measure_network(
 def print_network(speed: "NetworkSpeed") -> None:
     """Print a table with one row per position, and the speed of the network alone."""
     from rich.console import Console
-
-    from fukayomi.cli.common.tables import number_table
 
     table = number_table("position", "nodes", "evaluations", "seconds", "nodes/s")
     for search in speed.searches:
@@ -134,8 +132,6 @@ def print_table(results: dict[str, BenchResult]) -> None:
     """Print a table with one row per position."""
     from rich.console import Console
 
-    from fukayomi.cli.common.tables import number_table
-
     table = number_table("position", "nodes", "nodes/CPU-s", "nodes/s", "bytes/node")
     for name, result in results.items():
         table.add_row(
@@ -152,9 +148,8 @@ def print_table(results: dict[str, BenchResult]) -> None:
 class BenchOptions:
     """Options that decide what is searched."""
 
-    evaluator: Annotated[
-        EvaluatorName, typer.Option(help="What evaluates positions: a network, or a function in its place.")
-    ] = EvaluatorName.HASH
+    evaluator: EvaluatorName = EvaluatorName.HASH
+    """What evaluates positions: a network, or a function in its place."""
     model: Annotated[
         Path | None,
         typer.Option(
@@ -163,27 +158,19 @@ class BenchOptions:
             show_default="with --evaluator network, the embedded network",
         ),
     ] = None
-    sfen: Annotated[
-        str | None,
-        typer.Option(help="Position to search.", show_default="the start, and a position with many drops"),
-    ] = None
+    sfen: Annotated[str | None, typer.Option(show_default="the start, and a position with many drops")] = None
+    """Position to search."""
     nodes: Annotated[
         int | None,
-        typer.Option(
-            min=1,
-            max=30_000_000,
-            help="Leaves to evaluate.",
-            show_default=f"{NODES}; with a network, as many as 5 seconds allow",
-        ),
+        typer.Option(min=1, max=30_000_000, show_default=f"{NODES}; with a network, as many as 5 seconds allow"),
     ] = None
-    batch: Annotated[
-        int | None,
-        typer.Option(min=1, max=4096, help="Leaves per batch.", show_default=f"{BATCH}; with a network, measured"),
-    ] = None
-    signature: Annotated[
-        bool,
-        typer.Option("--signature", help="Print only what the search does with 40 positions, on every computer alike."),
-    ] = False
+    """Leaves to evaluate."""
+    batch: Annotated[int | None, typer.Option(min=1, max=4096, show_default=f"{BATCH}; with a network, measured")] = (
+        None
+    )
+    """Leaves per batch."""
+    signature: Annotated[bool, typer.Option("--signature")] = False
+    """Print only what the search does with 40 positions, on every computer alike."""
     as_json: AsJson = False
 
 
@@ -207,7 +194,7 @@ def bench(context: typer.Context, options: BenchOptions) -> None:
     """
     if is_subcommand(context):
         return
-    from fukayomi.engine.measuring.signature import search_signature
+    from fukayomi.engine.measuring.speed import search_signature
 
     if options.signature:
         signature = search_signature()

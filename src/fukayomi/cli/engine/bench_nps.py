@@ -12,6 +12,7 @@ import typer
 
 from fukayomi.cli.common.errors import fail
 from fukayomi.cli.common.options import AsJson, check_target
+from fukayomi.cli.common.progress import StageBars, number_table
 from fukayomi.cli.common.text import json_text
 from fukayomi.engine.settings import EMBEDDED, is_network_name
 
@@ -41,15 +42,12 @@ class SubjectOptions:
             show_default=f"without --engine, {EMBEDDED}",
         ),
     ] = None
-    engine: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=COMMAND", help="A USI engine; repeat for several.")
-    ] = None
-    option: Annotated[
-        list[str] | None, typer.Option(metavar="NAME:KEY=VALUE", help="A USI option of the engine NAME.")
-    ] = None
-    undeclared_options: Annotated[
-        bool, typer.Option("--undeclared-options", help="Send options all the same that an engine does not declare.")
-    ] = False
+    engine: Annotated[list[str] | None, typer.Option(metavar="NAME=COMMAND")] = None
+    """A USI engine; repeat for several."""
+    option: Annotated[list[str] | None, typer.Option(metavar="NAME:KEY=VALUE")] = None
+    """A USI option of the engine NAME."""
+    undeclared_options: Annotated[bool, typer.Option("--undeclared-options")] = False
+    """Send options all the same that an engine does not declare."""
 
 
 @dataclass(frozen=True)
@@ -59,32 +57,29 @@ class PositionOptions:
     PANEL: ClassVar = "Positions"
 
     records: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="PATH",
-            help="Game records, folders or archives to draw positions from; repeat for several.",
-            show_default="games that the embedded network plays",
-        ),
+        list[Path] | None, typer.Option(metavar="PATH", show_default="games that the embedded network plays")
     ] = None
-    positions: Annotated[int, typer.Option(min=1, max=100_000, help="Number of positions.")] = POSITIONS
-    seed: Annotated[int, typer.Option(help="Seed of the drawing.")] = 0
-    repeats: Annotated[int, typer.Option(min=1, max=1_000, help="How often each position is searched.")] = 1
+    """Game records, folders or archives to draw positions from; repeat for several."""
+    positions: Annotated[int, typer.Option(min=1, max=100_000)] = POSITIONS
+    """Number of positions."""
+    seed: int = 0
+    """Seed of the drawing."""
+    repeats: Annotated[int, typer.Option(min=1, max=1_000)] = 1
+    """How often each position is searched."""
     seconds: Annotated[
-        float | None,
-        typer.Option(
-            min=0.01, max=3600, help="Seconds of each search.", show_default=f"without --nodes, {SECONDS:.0f}"
-        ),
+        float | None, typer.Option(min=0.01, max=3600, show_default=f"without --nodes, {SECONDS:.0f}")
     ] = None
-    nodes: Annotated[
-        int | None, typer.Option(min=1, max=2**31 - 1, help="Nodes of each search.", show_default=False)
-    ] = None
+    """Seconds of each search."""
+    nodes: Annotated[int | None, typer.Option(min=1, max=2**31 - 1, show_default=False)] = None
+    """Nodes of each search."""
 
 
 @dataclass(frozen=True)
 class NpsOptions:
     """Options for the output."""
 
-    picture: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write a picture: .png or .svg.")] = None
+    picture: Annotated[Path | None, typer.Option(metavar="FILE")] = None
+    """Also write a picture: .png or .svg."""
     as_json: AsJson = False
 
 
@@ -99,7 +94,6 @@ def nps(subjects: SubjectOptions, where: PositionOptions, output: NpsOptions) ->
     fukayomi bench nps --model old.onnx --model new.onnx --positions 50
     fukayomi bench nps --engine gps=/usr/games/gpsusi --picture nps.png
     """
-    from fukayomi.cli.common.progress import StageBars
     from fukayomi.engine.measuring.nps import compare_nps
 
     if output.picture is not None:
@@ -154,7 +148,7 @@ def _subjects(options: SubjectOptions, stack: ExitStack) -> "list[Subject]":
 
 def _positions(options: PositionOptions) -> "tuple[list[Position], list[str]]":
     """The positions, and messages about records that were skipped, which are printed."""
-    from fukayomi.cli.common.problems import print_problems
+    from fukayomi.cli.common.text import print_problems
     from fukayomi.cli.engine.analysis_games import reading_errors
     from fukayomi.engine.measuring.nps import sample_records
 
@@ -166,8 +160,8 @@ def _positions(options: PositionOptions) -> "tuple[list[Position], list[str]]":
         if not positions:
             fail("there is no position in the records")
         return positions, problems
+    from fukayomi.engine.evaluation import sample_positions
     from fukayomi.engine.network import Network
-    from fukayomi.engine.sampling import sample_positions
 
     with Network() as network:
         positions = sample_positions(network.evaluator, options.positions, options.seed)
@@ -201,7 +195,6 @@ def _document(comparison: "NpsComparison") -> dict[str, object]:
 def _print(comparison: "NpsComparison", limit: str) -> None:
     from rich.console import Console
 
-    from fukayomi.cli.common.tables import number_table
     from fukayomi.engine.measuring.nps import DEFINITIONS, STATISTICS, ratio_text
     from fukayomi.tabular import counted
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fukayomi.cli.common.options import NETWORK_HELP, AsJson
+from fukayomi.cli.common.progress import StageBars, number_table
 from fukayomi.cli.common.text import json_text, printable
 
 if TYPE_CHECKING:
@@ -35,7 +36,6 @@ def doctor(options: DoctorOptions) -> None:
     fukayomi doctor
     fukayomi doctor network.onnx --json
     """
-    from fukayomi.cli.common.progress import StageBars
     from fukayomi.engine.measuring.doctor import diagnose
 
     with StageBars() as listener:
@@ -52,7 +52,6 @@ def print_diagnosis(diagnosis: "Diagnosis") -> None:
     """Print the computer, a table of what was measured, what is untested, and the choice."""
     from rich.console import Console
 
-    from fukayomi.cli.common.tables import number_table
     from fukayomi.engine.measuring.doctor import missing_int8
     from fukayomi.engine.network import embedded_networks
     from fukayomi.tabular import counted

@@ -7,9 +7,8 @@ from fukayomi.errors import InvalidValueError
 from fukayomi.files.inputs import read_input
 from fukayomi.shogi import Position
 from fukayomi.shogi.formats import Format, read_records, scan_records
-from fukayomi.shogi.formats.detect import USI_LINE
-from fukayomi.shogi.formats.limits import LARGEST_RECORD
-from fukayomi.shogi.formats.text import decode_text
+from fukayomi.shogi.formats.reader import USI_LINE
+from fukayomi.shogi.formats.text import LARGEST_RECORD, decode_text
 from fukayomi.shogi.record import Record, RecordError, UnknownFormatError
 
 

@@ -1,15 +1,25 @@
-"""``fukayomi mate``: find mates (詰み)."""
+"""``fukayomi mate``: find mates (詰み).
 
+``fukayomi book``: what an opening book says of a position.
+
+``fukayomi perft``: count positions, to check the move generator and measure its speed.
+"""
+
+import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from fukayomi.cli.common.errors import fail
-from fukayomi.cli.common.text import json_text, printable
-from fukayomi.cli.engine.given_positions import positions_of
-from fukayomi.shogi import BLACK, MateReason, MateResult, MateSolver, Position
+from fukayomi.cli.common.options import AsJson
+from fukayomi.cli.common.progress import progress_bar
+from fukayomi.cli.common.text import json_text, print_problems, printable
+from fukayomi.cli.engine.given_positions import line_record, position_at, positions_of
+from fukayomi.shogi import BLACK, START_SFEN, InvalidSfenError, MateReason, MateResult, MateSolver, Position
 from fukayomi.tabular import counted
+from fukayomi.usi.text import MOVE
 
 WORDS = {
     MateReason.MATE: "mate",
@@ -24,22 +34,20 @@ WORDS = {
 class MateOptions:
     """The positions of games, the limits of each search, and the form of the output."""
 
-    ply: Annotated[
-        int | None,
-        typer.Option(min=0, metavar="N", help="Position after N plies of each game.", show_default="after the last"),
-    ] = None
-    nodes: Annotated[int, typer.Option(min=1, help="Maximum number of positions to search.")] = 1_000_000
-    time_ms: Annotated[
-        int | None, typer.Option("--time", metavar="MS", min=1, help="Maximum time in ms.", show_default="none")
-    ] = None
-    plies: Annotated[
-        int | None, typer.Option(min=1, max=1023, help="Longest mate to look for.", show_default="1023")
-    ] = None
-    shortest: Annotated[bool, typer.Option(help="Look for the shortest mate while the limits last, not for any.")] = (
-        True
-    )
-    memory_mb: Annotated[int, typer.Option("--memory", metavar="MiB", min=1, max=65_536, help="Hash table.")] = 256
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object for each position.")] = False
+    ply: Annotated[int | None, typer.Option(min=0, metavar="N", show_default="after the last")] = None
+    """Position after N plies of each game."""
+    nodes: Annotated[int, typer.Option(min=1)] = 1_000_000
+    """Maximum number of positions to search."""
+    time_ms: Annotated[int | None, typer.Option("--time", metavar="MS", min=1, show_default="none")] = None
+    """Maximum time in ms."""
+    plies: Annotated[int | None, typer.Option(min=1, max=1023, show_default="1023")] = None
+    """Longest mate to look for."""
+    shortest: bool = True
+    """Look for the shortest mate while the limits last, not for any."""
+    memory_mb: Annotated[int, typer.Option("--memory", metavar="MiB", min=1, max=65_536)] = 256
+    """Hash table."""
+    as_json: Annotated[bool, typer.Option("--json")] = False
+    """Print one JSON object for each position."""
 
 
 def mate(
@@ -61,7 +69,6 @@ def mate(
     fukayomi mate game.kif --ply 98
     fukayomi mate solved-problem.kif --ply 0
     """
-    from fukayomi.cli.common.progress import progress_bar
 
     positions = [(name, position) for source in sources for name, position in positions_of(source, options.ply)]
     for name, position in positions:  # all errors come before the first search
@@ -101,3 +108,75 @@ def _text(name: str, position: Position, result: MateResult) -> str:
         line.push(move)
     usi = " ".join(move.usi() for move in result.moves)
     return f"{printable(name)}: mate in {result.plies} ({counted(result.nodes, 'node')})\n  {' '.join(shown)}\n  {usi}"
+
+
+def book(
+    file: Annotated[Path, typer.Argument(help="YaneuraOu's text book (.db), or Apery's book.bin.")],
+    position: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Moves from the start (7g7f 3c3d), or a position: SFEN, or USI with or without moves.",
+            show_default="the start",
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print the moves that an opening book (定跡) has for a position.
+
+    \b
+    fukayomi book user_book1.db
+    fukayomi book book.bin 7g7f 3c3d
+    fukayomi book book.bin sfen "lnsgkgsnl/9/9/9/9/9/9/9/LNSGKGSNL b - 1" --json
+
+    The order is that of the book. Scores are in centipawns from the side to move. A position that the book has with the
+    colours exchanged is found too.
+    """
+    from fukayomi.book import Book
+
+    words = " ".join(position or ["startpos"]).split()
+    if not words:
+        raise typer.BadParameter("it is empty: give moves or a position", param_hint="POSITION")
+    if MOVE.fullmatch(words[0]):
+        words = ["startpos", "moves", *words]
+    try:
+        here = position_at(line_record(" ".join(words)), None)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="POSITION") from error
+    with Book.open(file) as opened:
+        entry = opened.look_up(here)
+    print_problems(entry.problems)
+    if as_json:
+        typer.echo(json_text({"sfen": here.sfen(), "moves": entry.rows(), "problems": list(entry.problems)}))
+    else:
+        typer.echo(str(entry) if entry.moves else "the book does not have this position")
+
+
+@dataclass(frozen=True)
+class PerftOptions:
+    """The position, and the form of the output."""
+
+    sfen: Annotated[str, typer.Option(show_default="the start")] = START_SFEN
+    """Position to begin from."""
+    as_json: AsJson = False
+
+
+def perft(
+    depth: Annotated[int, typer.Argument(min=0, max=20, help="Plies to play.")],
+    options: PerftOptions,
+) -> None:
+    """Count the positions after DEPTH plies of legal moves, a check of the rules and a measure of their speed.
+
+    \b
+    fukayomi perft 5
+    """
+    try:
+        position = Position.from_sfen(options.sfen)
+    except InvalidSfenError as error:
+        raise typer.BadParameter(str(error), param_hint="--sfen") from error
+    start = time.perf_counter()
+    nodes = position.perft(depth)
+    seconds = time.perf_counter() - start
+    if options.as_json:
+        typer.echo(json_text({"nodes": nodes, "seconds": seconds}))
+    else:
+        typer.echo(f"{counted(nodes, 'position')} in {seconds:.3f} s, {nodes / seconds / 1e6:.1f} million per second")

@@ -16,23 +16,15 @@ class ServeOptions:
 
     model: Model = None
     memory_mb: Annotated[
-        int | None,
-        typer.Option(
-            "--memory", metavar="MiB", min=2, max=65_536, help="Memory of all trees together.", show_default="1024"
-        ),
+        int | None, typer.Option("--memory", metavar="MiB", min=2, max=65_536, show_default="1024")
     ] = None
+    """Memory of all trees together."""
     at_once: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            max=4096,
-            help="Most positions that are searched at once.",
-            show_default="as many as fill the network's batches",
-        ),
+        int | None, typer.Option(min=1, max=4096, show_default="as many as fill the network's batches")
     ] = None
-    evaluator: Annotated[
-        str, typer.Option(hidden=True, help="Search without a network, for tests: hash or uniform.")
-    ] = ""
+    """Most positions that are searched at once."""
+    evaluator: Annotated[str, typer.Option(hidden=True)] = ""
+    """Search without a network, for tests: hash or uniform."""
 
 
 def serve(options: ServeOptions) -> None:

@@ -10,6 +10,7 @@ import typer
 
 from fukayomi.cli.common.errors import USAGE, fail
 from fukayomi.cli.common.options import AsJson, Model, check_target
+from fukayomi.cli.common.progress import number_table
 from fukayomi.cli.common.text import json_text
 from fukayomi.cli.engine.given_positions import position_at, records_of
 from fukayomi.shogi import Position
@@ -34,48 +35,24 @@ HEADS = {
 class WorthOptions:
     """The positions, what is drawn of them, and the files."""
 
-    ply: Annotated[
-        list[int] | None,
-        typer.Option(
-            min=0,
-            metavar="N",
-            help="Position after N plies; twice for two side by side.",
-            show_default="after the last",
-        ),
-    ] = None
-    number: Annotated[
-        int | None,
-        typer.Option(
-            "--game", metavar="N", min=1, help="Number of the game in a file with several.", show_default=False
-        ),
-    ] = None
-    together: Annotated[
-        str,
-        typer.Option(
-            metavar="PLACES",
-            help="Also combinations of up to 6 pieces: squares, P* for pawns in Black's hand, p* in White's; 4h,3h,P*.",
-            show_default=False,
-        ),
-    ] = ""
-    view: Annotated[
-        str,
-        typer.Option(
-            metavar="VIEW",
-            help="What pictures show: worth, relative (less the average of the kind), change (since the last ply).",
-        ),
-    ] = "worth"
-    svg: Annotated[
-        Path | None, typer.Option(metavar="FILE.svg", help="Write the tinted board as SVG.", show_default=False)
-    ] = None
-    png: Annotated[
-        Path | None, typer.Option(metavar="FILE.png", help="Write the tinted board as PNG.", show_default=False)
-    ] = None
-    flip: Annotated[bool, typer.Option("--flip", help="Draw White at the bottom.")] = False
+    ply: Annotated[list[int] | None, typer.Option(min=0, metavar="N", show_default="after the last")] = None
+    """Position after N plies; twice for two side by side."""
+    number: Annotated[int | None, typer.Option("--game", metavar="N", min=1, show_default=False)] = None
+    """Number of the game in a file with several."""
+    together: Annotated[str, typer.Option(metavar="PLACES", show_default=False)] = ""
+    """Also combinations of up to 6 pieces: squares, P* for pawns in Black's hand, p* in White's; 4h,3h,P*."""
+    view: Annotated[str, typer.Option(metavar="VIEW")] = "worth"
+    """What pictures show: worth, relative (less the average of the kind), change (since the last ply)."""
+    svg: Annotated[Path | None, typer.Option(metavar="FILE.svg", show_default=False)] = None
+    """Write the tinted board as SVG."""
+    png: Annotated[Path | None, typer.Option(metavar="FILE.png", show_default=False)] = None
+    """Write the tinted board as PNG."""
+    flip: Annotated[bool, typer.Option("--flip")] = False
+    """Draw White at the bottom."""
     as_json: AsJson = False
     model: Model = None
-    evaluator: Annotated[
-        str, typer.Option(hidden=True, help="Values without a network, for tests: hash or uniform.")
-    ] = ""
+    evaluator: Annotated[str, typer.Option(hidden=True)] = ""
+    """Values without a network, for tests: hash or uniform."""
 
 
 def worth(
@@ -172,7 +149,6 @@ def _print(worth: "PositionWorth", console: "Console") -> None:
 
 
 def _table(console: "Console", title: str, rows: "Sequence[Mapping[str, object]]") -> None:
-    from fukayomi.cli.common.tables import number_table
 
     table = number_table(*(HEADS[name] for name in rows[0]), title=title)
     for row in rows:

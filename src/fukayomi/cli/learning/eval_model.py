@@ -9,7 +9,7 @@ import typer
 
 from fukayomi.cli.common.errors import USAGE, fail
 from fukayomi.cli.common.options import AsJson, by_short_name, check_target, given_options, options_of
-from fukayomi.cli.common.progress import StageBars
+from fukayomi.cli.common.progress import StageBars, number_table
 from fukayomi.cli.common.text import json_text, printable
 from fukayomi.engine.settings import is_network_name
 from fukayomi.learning.settings import CONFIDENCE, RESAMPLES, RunSettings, TargetSettings, TrainingSettings
@@ -43,17 +43,16 @@ class LossOptions:
 class EvalModelOptions:
     """Test sets, device, intervals and output."""
 
-    test: Annotated[
-        list[Path] | None, typer.Option(metavar="FILE", help="A test set; repeat for several.", show_default=False)
-    ] = None
-    confidence: Annotated[float, typer.Option(min=1, max=99.99, help="Confidence level of the intervals (%).")] = (
-        100 * CONFIDENCE
-    )
-    resamples: Annotated[
-        int, typer.Option(min=0, max=1_000_000, help="Random samples for the intervals; 0 omits them.")
-    ] = RESAMPLES
-    seed: Annotated[int, typer.Option(min=0, help="Random seed of the samples.")] = 0
-    csv: Annotated[Path | None, typer.Option("--csv", "-o", metavar="FILE", help="Also write the table as CSV.")] = None
+    test: Annotated[list[Path] | None, typer.Option(metavar="FILE", show_default=False)] = None
+    """A test set; repeat for several."""
+    confidence: Annotated[float, typer.Option(min=1, max=99.99)] = 100 * CONFIDENCE
+    """Confidence level of the intervals (%)."""
+    resamples: Annotated[int, typer.Option(min=0, max=1_000_000)] = RESAMPLES
+    """Random samples for the intervals; 0 omits them."""
+    seed: Annotated[int, typer.Option(min=0)] = 0
+    """Random seed of the samples."""
+    csv: Annotated[Path | None, typer.Option("--csv", "-o", metavar="FILE")] = None
+    """Also write the table as CSV."""
     as_json: AsJson = False
 
 
@@ -140,8 +139,6 @@ def _print(table: "EvaluationTable") -> None:
     from rich import box
     from rich.console import Console
     from rich.markup import escape
-
-    from fukayomi.cli.common.tables import number_table
 
     console = Console(highlight=False)
     kinds = {Path(row.network).suffix for row in table.results}

@@ -17,26 +17,15 @@ from fukayomi.tabular import counted
 class ExportOptions:
     """Precision and output."""
 
-    half: Annotated[
-        bool,
-        typer.Option("--half", help="Store the weights as float16: half the size, still computed in float32."),
-    ] = False
-    int8: Annotated[
-        bool,
-        typer.Option("--int8", help="Compute in int8: much faster on most CPUs, and nearly the same answers."),
-    ] = False
-    calibration: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="FILE",
-            help="With --int8: positions of games to measure the network on: hcpe, hcpe2, hcpe3, psv, avg or records; "
-            "may be repeated. By default the network plays games against itself.",
-        ),
-    ] = None
-    activation: Annotated[
-        Activation | None,
-        typer.Option(help="Activation of a network in dlshogi's .npz or .pth, whose file may not say it."),
-    ] = None
+    half: Annotated[bool, typer.Option("--half")] = False
+    """Store the weights as float16: half the size, still computed in float32."""
+    int8: Annotated[bool, typer.Option("--int8")] = False
+    """Compute in int8: much faster on most CPUs, and nearly the same answers."""
+    calibration: Annotated[list[Path] | None, typer.Option(metavar="FILE")] = None
+    """With --int8: positions of games to measure the network on: hcpe, hcpe2, hcpe3, psv, avg or records; may be
+    repeated. By default the network plays games against itself."""
+    activation: Activation | None = None
+    """Activation of a network in dlshogi's .npz or .pth, whose file may not say it."""
     as_json: AsJson = False
 
 

@@ -27,27 +27,23 @@ class EngineOptions:
 
     PANEL: ClassVar = "Engine (one of --engine and --network)"
 
-    engine: Annotated[str | None, typer.Option(metavar="COMMAND", help="A USI engine: program and arguments.")] = None
-    option: Annotated[
-        list[str] | None, typer.Option(metavar="KEY=VALUE", help="A USI option of the engine; repeat for several.")
-    ] = None
-    undeclared_options: Annotated[
-        bool, typer.Option("--undeclared-options", help="Send options all the same that the engine does not declare.")
-    ] = False
-    engine_dir: Annotated[Path | None, typer.Option(metavar="PATH", help="Working directory of the engine.")] = None
+    engine: Annotated[str | None, typer.Option(metavar="COMMAND")] = None
+    """A USI engine: program and arguments."""
+    option: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE")] = None
+    """A USI option of the engine; repeat for several."""
+    undeclared_options: Annotated[bool, typer.Option("--undeclared-options")] = False
+    """Send options all the same that the engine does not declare."""
+    engine_dir: Annotated[Path | None, typer.Option(metavar="PATH")] = None
+    """Working directory of the engine."""
     network: Annotated[
         str | None,
         typer.Option(metavar="NETWORK", help=f"A network for our own search; {EMBEDDED} is the embedded one."),
     ] = None
     workers: Annotated[
         int | None,
-        typer.Option(
-            min=1,
-            max=1024,
-            help="Positions at once: processes of the engine, or trees that share the network's batches.",
-            show_default=f"{WORKERS}; with --network, as many as fill its batches",
-        ),
+        typer.Option(min=1, max=1024, show_default=f"{WORKERS}; with --network, as many as fill its batches"),
     ] = None
+    """Positions at once: processes of the engine, or trees that share the network's batches."""
 
 
 @options_of(
@@ -61,27 +57,13 @@ class EngineOptions:
 class SearchOptions:
     """Options for the search of each position, and for the policy that is made from scores."""
 
-    time_ms: Annotated[
-        int | None,
-        typer.Option(
-            "--time",
-            metavar="TIME",
-            parser=parse_time,
-            help="Time of each search: 1s, 500ms, 1m; a bare number is milliseconds.",
-            show_default=False,
-        ),
-    ] = None
+    time_ms: Annotated[int | None, typer.Option("--time", metavar="TIME", parser=parse_time, show_default=False)] = None
+    """Time of each search: 1s, 500ms, 1m; a bare number is milliseconds."""
     byoyomi_ms: Annotated[
-        int | None,
-        typer.Option(
-            "--byoyomi",
-            metavar="TIME",
-            parser=parse_time,
-            help="Byoyomi of each search, for USI engines that know neither `go nodes` nor `go movetime` (--time), "
-            "such as gpsusi; they may use less.",
-            show_default=False,
-        ),
+        int | None, typer.Option("--byoyomi", metavar="TIME", parser=parse_time, show_default=False)
     ] = None
+    """Byoyomi of each search, for USI engines that know neither `go nodes` nor `go movetime` (--time), such as gpsusi;
+    they may use less."""
 
 
 @options_of(LabelSettings, "plies", panel="Positions")
@@ -93,9 +75,8 @@ class PositionOptions:
 class OutputOptions:
     """The output."""
 
-    again: Annotated[bool, typer.Option("--again", help="Label again what is finished, and replace the output.")] = (
-        False
-    )
+    again: Annotated[bool, typer.Option("--again")] = False
+    """Label again what is finished, and replace the output."""
     as_json: AsJson = False
 
 

@@ -26,16 +26,11 @@ if TYPE_CHECKING:
 class GameOptions:
     """Options for playing games on."""
 
-    begin: Annotated[
-        Plies,
-        typer.Option(
-            help="Of records and hcpe3, begin before any move, or before those with a score or visits, or (for lists "
-            "of openings) after the last one."
-        ),
-    ] = Plies.ALL
-    seed: Annotated[
-        int, typer.Option(min=0, max=2**32 - 1, help="Random seed; the same seed gives the same leaves.")
-    ] = 0
+    begin: Plies = Plies.ALL
+    """Of records and hcpe3, begin before any move, or before those with a score or visits, or (for lists of openings)
+    after the last one."""
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1)] = 0
+    """Random seed; the same seed gives the same leaves."""
 
 
 @dataclass(frozen=True)
@@ -47,18 +42,18 @@ class NetworkOptions:
     network: Annotated[
         str, typer.Option(metavar="NETWORK", help=f"The network that searches; {EMBEDDED} is the embedded one.")
     ] = EMBEDDED
-    teacher: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NETWORK",
-            help="A network whose policy and value become the labels; of several the mean. Not with --searched.",
-            show_default="the network that searches",
-        ),
-    ] = None
-    device: Annotated[str, typer.Option(help="Library and device of all: native, cpu, openvino, cuda, ...")] = "auto"
-    precision: Annotated[str, typer.Option(help="fp32, fp16, bf16, int16 or int8; auto: measured.")] = "auto"
-    threads: Annotated[int, typer.Option(help="CPU threads for a batch; 0: measured.", min=0)] = 0
-    batch_size: Annotated[int, typer.Option(help="Positions in a batch; 0: measured.", min=0)] = 0
+    teacher: Annotated[list[str] | None, typer.Option(metavar="NETWORK", show_default="the network that searches")] = (
+        None
+    )
+    """A network whose policy and value become the labels; of several the mean. Not with --searched."""
+    device: str = "auto"
+    """Library and device of all: native, cpu, openvino, cuda, ..."""
+    precision: str = "auto"
+    """fp32, fp16, bf16, int16 or int8; auto: measured."""
+    threads: Annotated[int, typer.Option(min=0)] = 0
+    """CPU threads for a batch; 0: measured."""
+    batch_size: Annotated[int, typer.Option(min=0)] = 0
+    """Positions in a batch; 0: measured."""
 
 
 @dataclass(frozen=True)

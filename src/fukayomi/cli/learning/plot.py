@@ -11,7 +11,7 @@ from fukayomi.cli.common.options import AsJson, check_target
 from fukayomi.cli.common.text import json_text, printable
 
 if TYPE_CHECKING:
-    from fukayomi.learning.curves.runs import Runs
+    from fukayomi.learning.curves.pictures import Runs
 
 SUFFIXES = (".svg", ".png", ".html")
 DEFAULT_OUTPUT = Path("curves.html")
@@ -29,23 +29,20 @@ class PlotOptions:
         ),
     ] = None  # fmt: skip
     smooth: Annotated[
-        float | None,
-        typer.Option(
-            min=0,
-            metavar="STEPS",
-            help="Width of the running mean of training curves; 0: none.",
-            show_default="a fiftieth of the longest run",
-        ),
+        float | None, typer.Option(min=0, metavar="STEPS", show_default="a fiftieth of the longest run")
     ] = None
-    log_x: Annotated[bool, typer.Option("--log-x", help="Draw steps on a logarithmic axis.")] = False
-    theme: Annotated[Literal["light", "dark"], typer.Option(help="Theme of .svg and .png; a page has both.")] = "light"
+    """Width of the running mean of training curves; 0: none."""
+    log_x: Annotated[bool, typer.Option("--log-x")] = False
+    """Draw steps on a logarithmic axis."""
+    theme: Literal["light", "dark"] = "light"
+    """Theme of .svg and .png; a page has both."""
     language: Annotated[
         Literal["ja", "en"] | None,
         typer.Option(
-            help="Language of the labels.",
-            show_default="Japanese where the locale is Japanese and a Japanese font is installed, otherwise English",
+            show_default="Japanese where the locale is Japanese and a Japanese font is installed, otherwise English"
         ),
     ] = None
+    """Language of the labels."""
     as_json: AsJson = False
 
 
@@ -75,7 +72,7 @@ def plot(
             raise typer.BadParameter(f"{path} is none of {', '.join(SUFFIXES)}", param_hint="--output")
         check_target(path)
     named = [_named(run) for run in runs]
-    from fukayomi.learning.curves.runs import runs as read_runs
+    from fukayomi.learning.curves.pictures import runs as read_runs
 
     paths = [path for _, path in named]
     names = {name or str(path): path for name, path in named}

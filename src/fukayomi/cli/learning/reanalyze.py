@@ -25,16 +25,9 @@ CACHE_MB = 64
 class SearchOptions:
     """Options for the targets of each position."""
 
-    workers: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            max=1024,
-            help="Searches at once, which share the network's batches. 1 searches without a cache: the output is then "
-            "the same every time.",
-            show_default="as many as fill its batches",
-        ),
-    ] = None
+    workers: Annotated[int | None, typer.Option(min=1, max=1024, show_default="as many as fill its batches")] = None
+    """Searches at once, which share the network's batches. 1 searches without a cache: the output is then the same
+    every time."""
 
 
 @options_of(ReanalysisSettings, "share", selection="--select", seed="--seed", panel="Selection")
@@ -48,12 +41,9 @@ class OutputOptions:
 
     layer: Annotated[
         str | None,
-        typer.Option(
-            metavar="ID",
-            help="Name of the layer: letters, digits, - and _.",
-            show_default="first digits of the network's hash, and the nodes: 3fa92b1c-n100",
-        ),
+        typer.Option(metavar="ID", show_default="first digits of the network's hash, and the nodes: 3fa92b1c-n100"),
     ] = None
+    """Name of the layer: letters, digits, - and _."""
     as_json: AsJson = False
 
 

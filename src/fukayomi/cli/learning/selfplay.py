@@ -1,34 +1,160 @@
-"""``fukayomi selfplay``: games of a network against itself."""
+"""``fukayomi selfplay``: games of a network against itself.
+
+Options of `fukayomi selfplay`. None means: not given, so that the file of --config or the library decides.
+"""
 
 import sys
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
 from fukayomi.cli.common.errors import INTERRUPTED, USAGE, exit_stopped, fail
-from fukayomi.cli.common.options import given_options
+from fukayomi.cli.common.options import AsJson, given_options, options_of
 from fukayomi.cli.common.text import json_text
-from fukayomi.cli.learning.selfplay_options import (
-    DeviceOptions,
-    GameOptions,
-    LeagueOptions,
-    MoveOptions,
-    OpeningOptions,
-    ReportOptions,
-    RunOptions,
-    SavingOptions,
-    SearchOptions,
-    SwitchOptions,
-)
 from fukayomi.engine.settings import EMBEDDED
+from fukayomi.selfplay.settings import SelfplaySettings
 
 if TYPE_CHECKING:
     from fukayomi.selfplay.generator import SelfplayResult
     from fukayomi.selfplay.league import League
     from fukayomi.selfplay.listener import SelfplayListener
-    from fukayomi.selfplay.settings import SelfplaySettings
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """Options for the number of games, their folder, and who makes them."""
+
+    games: Annotated[int | None, typer.Option("--games", "-n", min=1, show_default=False)] = None
+    """Games to play, with those in DIR."""
+    positions: Annotated[int | None, typer.Option(min=1, show_default=False)] = None
+    """Positions with targets to make, instead of --games."""
+    name: str = "selfplay"
+    """Name of the worker; names of its files begin with it."""
+    seed: Annotated[int, typer.Option(min=0, max=2**64 - 1)] = 0
+    """Random seed; a game depends on it and its number."""
+    parallel: Annotated[int | None, typer.Option(show_default="64 a device, or more for large batches", min=1)] = None
+    """Games at once."""
+    reproducible: Annotated[bool, typer.Option("--reproducible")] = False
+    """Run full batches only, so that games do not depend on which of them meet in one."""
+    config: Annotated[Path | None, typer.Option(metavar="TOML", show_default=False)] = None
+    """File with settings; options change them."""
+    as_json: AsJson = False
+
+
+@dataclass(frozen=True)
+class DeviceOptions:
+    """Devices that run the network."""
+
+    PANEL: ClassVar = "Device"
+
+    devices: Annotated[int, typer.Option(min=1, max=8)] = 1
+    """Devices that run the network."""
+    device: str = "auto"
+    """Library and device: native, cpu, openvino, cuda, ..."""
+    precision: str = "auto"
+    """fp32, fp16, bf16, int16 or int8; auto: measured."""
+    threads: Annotated[int, typer.Option(min=0)] = 0
+    """CPU threads for a batch; 0: measured."""
+    batch_size: Annotated[int, typer.Option(min=0)] = 0
+    """Positions in a batch; 0: measured."""
+    cache_mb: Annotated[int, typer.Option(min=0)] = 64
+    """Memory for evaluations that may come again, MiB; 0: none."""
+
+
+@dataclass(frozen=True)
+class OpeningOptions:
+    """Options for the positions where games begin."""
+
+    PANEL: ClassVar = "Openings"
+
+    openings: Annotated[list[str] | None, typer.Option(metavar="FILE", show_default="the start position")] = None
+    """Positions to begin at, drawn at random: hcp (*.hcp), or a line each, as SFEN or USI moves. 'FILE*2' gives its
+    positions twice the weight. May be given several times."""
+    book: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", show_default=False,
+            help="Opening book in place of --openings: a game begins with its moves, drawn with the network's policy.",
+        ),
+    ] = None  # fmt: skip
+    book_plies: Annotated[int, typer.Option(min=1)] = 24
+    """Number of these moves at most."""
+    keep_apart: Annotated[list[Path] | None, typer.Option(metavar="FILE", show_default=False)] = None
+    """Refuse openings, or a book that leads to openings, that share a position with this set."""
+
+
+@dataclass(frozen=True)
+class LeagueOptions:
+    """Options for the players besides the network."""
+
+    PANEL: ClassVar = "League"
+
+    league: Annotated[Path | None, typer.Option(metavar="TOML", show_default="nobody")] = None
+    """USI engines and earlier networks that play a share of the games; docs/selfplay.md has an example."""
+    split_opponent: Annotated[bool, typer.Option("--split-opponent")] = False
+    """Write games of the league to files of their own, NAME-000001_opp.hcpe3."""
+
+
+@dataclass(frozen=True)
+class ReportOptions:
+    """Options for the reports about the run."""
+
+    PANEL: ClassVar = "Reports"
+
+    log_lines: Annotated[bool, typer.Option("--log-lines")] = False
+    """Print dlshogi's log lines even on a terminal, in place of the table."""
+    json_lines: Annotated[Path | None, typer.Option(metavar="FILE", show_default=False)] = None
+    """Append an object for each game, chunk and state."""
+    tensorboard: Annotated[Path | None, typer.Option(metavar="DIR", show_default=False)] = None
+    """Folder for TensorBoard's curves."""
+
+
+@options_of(
+    SelfplaySettings, "playouts", "extension", "leaves", "c_init", "c_base", "c_init_root",
+    "c_base_root", "fpu", "fpu_reduction", "fpu_root", "fpu_reduction_root", "temperature", "temperature_root",
+    "root_rule", "root_noise", "root_noise_epsilon", "root_noise_alpha", "forced_playouts", "gumbel_moves",
+    "gumbel_visits", "gumbel_scale", "gumbel_c_visit", "gumbel_c_scale", "leaf_mate_plies", "leaf_mate_nodes",
+    "mate_depth", "mate_nodes", "draw_value_black", "draw_value_white", panel="Search"
+)  # fmt: skip
+class SearchOptions:
+    """The search of a move."""
+
+
+@options_of(
+    SelfplaySettings, "random", "random_temperature", "random_temperature_drop", "random_cutoff", "random_cutoff_drop",
+    "random2", "low_moves", panel="Choice of moves"
+)  # fmt: skip
+class MoveOptions:
+    """The choice of a move."""
+
+
+@options_of(
+    SelfplaySettings, "min_move", "max_move", "threshold", "play_out", "declaration_rule", "chunk_games", panel="Games"
+)
+class GameOptions:
+    """The end of a game."""
+
+
+@options_of(
+    SelfplaySettings,
+    "cheap",
+    "cheap_playouts",
+    "soft_playouts",
+    "soft_weight",
+    "surprise",
+    "fork",
+    panel="For few machines",
+)
+class SavingOptions:
+    """Options that make more of few machines."""
+
+
+@options_of(SelfplaySettings, "early_stop", "reuse", "train_random", "out_max_move", panel="Switches")
+class SwitchOptions:
+    """Switches. (Beside them, the names of other options would not fit into 80 columns.)"""
 
 
 def selfplay(
@@ -69,7 +195,6 @@ def selfplay(
 
 
 def _settings(run: RunOptions, *groups: Any) -> "SelfplaySettings":
-    from fukayomi.selfplay.settings import SelfplaySettings
     from fukayomi.settings import build, read
 
     if (run.games is None) == (run.positions is None):
@@ -120,13 +245,8 @@ def _generate(
             book_plies=openings.book_plies,
             opponents=opponents,
             parallel=run.parallel or 0,
-            devices=device.devices,
-            device=device.device,
-            precision=device.precision,
-            threads=device.threads,
-            batch_size=device.batch_size,
-            cache_mb=device.cache_mb,
             reproducible=run.reproducible,
+            **asdict(device),
             listener=fan_out(watcher, *listeners),
         )
 

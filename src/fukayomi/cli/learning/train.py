@@ -1,27 +1,95 @@
-"""``fukayomi train``: from training data to a trained network."""
+"""``fukayomi train``: from training data to a trained network.
 
+Options of `fukayomi train`. None means: not given, so that the file of --config or the library decides.
+"""
+
+from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, cast
 
 import typer
 
 from fukayomi.cli.common.errors import exit_stopped
-from fukayomi.cli.common.options import given_options
+from fukayomi.cli.common.options import given_options, options_of
+from fukayomi.cli.common.progress import StageBars
 from fukayomi.cli.common.text import json_text
-from fukayomi.cli.learning.train_options import (
-    HelperOptions,
-    LossOptions,
-    NetworkOptions,
-    OptimisationOptions,
-    RunOptions,
-    SourceOptions,
-    TargetOptions,
-)
+from fukayomi.learning.settings import PresetName, RunSettings, TargetSettings, TrainingSettings
+from fukayomi.nn.config import NetworkConfig
 
 if TYPE_CHECKING:
     from fukayomi.learning.training.configuration import RunConfiguration
-    from fukayomi.learning.training.reporter import TrainingResult
+    from fukayomi.learning.training.trainer import TrainingResult
+
+
+@options_of(NetworkConfig, "blocks", "channels", "activation", "value_hidden", "heads", "dropout", panel="Network")
+class NetworkOptions:
+    """The shape of the network."""
+
+    network: Annotated[
+        str | None,
+        typer.Option(
+            help="Network by its name: wideresnet10, resnet10_swish, resnet20x256, senet10, or with modifiers: _relu, "
+            "_swish, _fcl128 (--value-hidden), _reduction4 (squeeze-excitation through a quarter of the channels; "
+            "senet: an eighth), _lk (large kernels in every fifth block), _tf (a Transformer block at the end), _turn "
+            "(a plane of the colour to move). The options below change it. sparse-384x384: a network made for CPUs, "
+            "by the accumulators of its policy and its value.",
+            show_default="resnet10_swish", metavar="NAME",
+        ),
+    ] = None  # fmt: skip
+
+
+@options_of(
+    TrainingSettings, "batch", "steps", "epochs", "optimizer", "lr", "schedule", "halving_epochs", "warmup",
+    "weight_decay", "clip", "ema_interval", "ema_averages", "max_rise", "seed", "amp", "compile", panel="Optimisation",
+)  # fmt: skip
+class OptimisationOptions:
+    """Steps, batches and learning rate."""
+
+
+@options_of(
+    TrainingSettings, "val_lambda", "value_weight", "val_lambda_decay", "entropy", "critic", panel="Loss and targets"
+)
+class LossOptions:
+    """Options for the parts of the loss."""
+
+
+@options_of(
+    TrainingSettings, "teacher_weight", "teacher_temperature", "soft_policy_weight", "short_term_value_weight",
+    "wdl_weight", "plies_left_weight", "reply_weight", panel="Teacher and further heads",
+)  # fmt: skip
+class HelperOptions:
+    """Helpers of the policy and the value: a teacher, and further heads."""
+
+
+@options_of(TargetSettings, "temperature", "eval_scale", "layer", "n_step", "weights", panel="Loss and targets")
+class TargetOptions:
+    """Options for turning visits and evaluations into training targets."""
+
+
+@options_of(RunSettings, "initial", "teacher", "eval_interval", "checkpoint_interval", "device", "threads", panel="Run")
+class RunOptions:
+    """Device, test set and checkpoints."""
+
+
+@dataclass(frozen=True)
+class SourceOptions:
+    """Options for the sources of settings, and for what is printed."""
+
+    PANEL: ClassVar = "Run"
+
+    test: list[str] | None = None
+    """Test set, in the same formats; may be given more than once."""
+    preset: PresetName | None = None
+    """Settings to start from. dlshogi: the defaults of its train.py, lr 0.01 constant, with averages. dlshogi-large:
+    batch 4096, 12 epochs, halving, warm-up, bf16, averages. reanalyze: as in MuZero Reanalyze, 2 epochs, --value-weight
+    0.25, --n-step 5. sparse: adamw, batch 4096, lr 0.002, the default of sparse networks."""
+    config: Annotated[Path | None, typer.Option(metavar="FILE.toml")] = None
+    """Read settings from a file, such as the config.toml of another run. Options on the command line win."""
+    resume: Annotated[bool, typer.Option("--resume")] = False
+    """Go on from the checkpoint in --out, with the settings of its config.toml."""
+    as_json: Annotated[bool, typer.Option("--json")] = False
+    """Print the result as one JSON object; progress goes to stderr."""
 
 
 def train(
@@ -104,10 +172,8 @@ def _network(options: NetworkOptions, initial: Path | str | None) -> dict[str, A
 def _run(configuration: "RunConfiguration", out: Path, source: SourceOptions) -> "TrainingResult":
     from rich.console import Console
 
-    from fukayomi.cli.common.progress import StageBars
     from fukayomi.cli.learning.train_progress import TrainingProgress
-    from fukayomi.learning.listeners.json_lines import JsonLinesListener
-    from fukayomi.learning.listeners.tensorboard import TensorBoardListener
+    from fukayomi.learning.listeners import JsonLinesListener, TensorBoardListener
     from fukayomi.learning.training.training import train as run_training
     from fukayomi.listener import fan_out
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from fukayomi.learning.listeners.listener import RunStart, TrainingListener, TrainingStep
+from fukayomi.learning.listeners import RunStart, TrainingListener, TrainingStep
 
 if TYPE_CHECKING:
     from fukayomi.learning.metrics import Metrics

@@ -16,11 +16,12 @@ from fukayomi.web.settings import WebSettings
 class ServerOptions:
     """Options for the address of the page and the access to it."""
 
-    no_token: Annotated[
-        bool, typer.Option("--no-token", help="Let every user of this computer open the page, without a token.")
-    ] = False
-    no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the address, and open no browser.")] = False
-    as_json: Annotated[bool, typer.Option("--json", help="Print the address and the port as a JSON object.")] = False
+    no_token: Annotated[bool, typer.Option("--no-token")] = False
+    """Let every user of this computer open the page, without a token."""
+    no_browser: Annotated[bool, typer.Option("--no-browser")] = False
+    """Print the address, and open no browser."""
+    as_json: Annotated[bool, typer.Option("--json")] = False
+    """Print the address and the port as a JSON object."""
 
 
 @options_of(WebSettings, memory_mb="--memory", panel="Engine")
@@ -28,17 +29,10 @@ class EngineOptions:
     """Options for the engine that searches for the page."""
 
     model: Model = None
-    option: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="KEY=VALUE",
-            help="USI option of the engine, see docs/usi-options.md. Repeatable.",
-            show_default=False,
-        ),
-    ] = None
-    evaluator: Annotated[
-        str, typer.Option(hidden=True, help="Search without a network, for tests: hash or uniform.")
-    ] = ""
+    option: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", show_default=False)] = None
+    """USI option of the engine, see docs/usi-options.md. Repeatable."""
+    evaluator: Annotated[str, typer.Option(hidden=True)] = ""
+    """Search without a network, for tests: hash or uniform."""
 
 
 def web(

@@ -11,12 +11,10 @@ from fukayomi.data.convert.reading import ReadCounts, read_checked, read_games
 from fukayomi.data.convert.writers import DataWriter, target_of
 from fukayomi.data.formats.averages import averages_to_cache, read_averages
 from fukayomi.data.formats.cache import write_cache
-from fukayomi.data.formats.content import Content
-from fukayomi.data.formats.format import Advance
+from fukayomi.data.formats.format import Advance, DataFileError
 from fukayomi.data.formats.games import TARGETS, Targets
 from fukayomi.data.formats.kinds import DataFormat, Encoding, Target
-from fukayomi.data.formats.rows import DataFileError
-from fukayomi.data.formats.table import FORMATS, UnknownDataError, detect_data
+from fukayomi.data.formats.table import FORMATS, Content, UnknownDataError, detect_data
 from fukayomi.data.records.copies import SeenGames
 from fukayomi.data.records.reading import Drop, Dropped, iter_records
 from fukayomi.data.records.sources import FileHead, find_files, iter_sources

@@ -8,14 +8,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from fukayomi.data.formats.content import Content, as_rows, split_dropped
-from fukayomi.data.formats.format import Advance, RowFormat, ignore
+from fukayomi.data.formats.format import Advance, DataFileError, RowFormat, ignore
 from fukayomi.data.formats.games import TARGETS, PlayedGame, Targets, make_games, read_played
 from fukayomi.data.formats.hcpe import HCPE, read_hcpe, without_flags
 from fukayomi.data.formats.hcpe3 import Games
 from fukayomi.data.formats.kinds import DataFormat
-from fukayomi.data.formats.rows import DataFileError
-from fukayomi.data.formats.table import FORMATS, detect_data, refusal
+from fukayomi.data.formats.table import FORMATS, Content, as_rows, detect_data, refusal, split_dropped
 from fukayomi.data.records.copies import SeenGames
 from fukayomi.data.records.reading import Drop, Dropped, iter_records
 from fukayomi.data.records.sources import FileHead, iter_sources

@@ -27,7 +27,7 @@ from fukayomi.data.dedup.settings import Mode, Weighing
 
 if TYPE_CHECKING:
     from fukayomi.data.dedup.run import average, uniq
-    from fukayomi.data.jobs.summary import Summary
+    from fukayomi.data.jobs.job import Summary
 
 __all__ = ["Mode", "Summary", "Weighing", "average", "uniq"]
 
@@ -35,6 +35,6 @@ __getattr__, __dir__ = lazy(
     __name__,
     {
         ".run": ("average", "uniq"),
-        "fukayomi.data.jobs.summary": ("Summary",),
+        "fukayomi.data.jobs.job": ("Summary",),
     },
 )

@@ -18,8 +18,7 @@ from ray.exceptions import RayError, RayTaskError
 
 from fukayomi import __version__
 from fukayomi.cluster import ClusterError, last_line, node_name, not_installed, version_problem
-from fukayomi.data.dedup.output import Reduced
-from fukayomi.data.dedup.reduce import reduce_bucket
+from fukayomi.data.dedup.run import Reduced, reduce_bucket
 from fukayomi.data.formats.averages import Averages
 
 

@@ -35,10 +35,9 @@ from fukayomi import _native
 from fukayomi._native import EVAL_SCALE, MATE_CP, MAX_MOVES
 from fukayomi.data.formats.cache import CANDIDATE, CachedPositions
 from fukayomi.data.formats.cache import POSITION as CACHED
-from fukayomi.data.formats.format import START, Advance, Format, Part, Place, ignore
+from fukayomi.data.formats.format import START, Advance, DataFileError, Format, Part, Place, ignore
 from fukayomi.data.formats.hcpe import HCPE, LAST_MOVE
 from fukayomi.data.formats.kinds import DataFormat, Weighing
-from fukayomi.data.formats.rows import DataFileError
 from fukayomi.errors import InvalidValueError
 from fukayomi.shogi.record import Result
 from fukayomi.tabular import counted

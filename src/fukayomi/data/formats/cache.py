@@ -22,9 +22,8 @@ from numpy.typing import NDArray
 
 from fukayomi import _native
 from fukayomi._native import MAX_MOVES
-from fukayomi.data.formats.format import START, Advance, Format, Part, Place, ignore
+from fukayomi.data.formats.format import START, Advance, DataFileError, Format, Part, Place, ignore
 from fukayomi.data.formats.kinds import DataFormat
-from fukayomi.data.formats.rows import DataFileError
 from fukayomi.files.atomic import AtomicFile
 from fukayomi.files.inputs import replaceable
 from fukayomi.tabular import counted

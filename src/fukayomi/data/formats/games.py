@@ -21,8 +21,7 @@ from fukayomi.data.formats.format import EVAL_LIMIT, START, Advance, Format, Par
 from fukayomi.data.formats.hcpe import RESULT_BITS, ResultFlag
 from fukayomi.data.formats.hcpe3 import MOST_MOVES, MOST_VISITS, Game, Games
 from fukayomi.data.formats.kinds import DataFormat
-from fukayomi.data.records.columns import NO_SCORE, RecordColumns
-from fukayomi.data.records.copies import SeenGames
+from fukayomi.data.records.copies import NO_SCORE, RecordColumns, SeenGames
 from fukayomi.data.records.reading import Drop, Dropped, scan_source
 from fukayomi.data.records.sources import iter_sources
 from fukayomi.errors import InvalidValueError

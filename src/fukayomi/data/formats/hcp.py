@@ -22,9 +22,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fukayomi import _native
-from fukayomi.data.formats.format import ROWS_AT_ONCE, SAMPLES, START, Advance, Format, Part, Place, RowFormat, ignore
+from fukayomi.data.formats.format import (
+    ROWS_AT_ONCE,
+    SAMPLES,
+    START,
+    Advance,
+    DataFileError,
+    Format,
+    Part,
+    Place,
+    RowFormat,
+    ignore,
+)
 from fukayomi.data.formats.kinds import DataFormat
-from fukayomi.data.formats.rows import DataFileError
 from fukayomi.shogi import Position, ShogiError
 
 HCP_BYTES = 32

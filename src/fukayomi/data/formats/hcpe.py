@@ -19,9 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fukayomi.data.formats.format import RowFormat
+from fukayomi.data.formats.format import DataFileError, RowFormat, map_rows
 from fukayomi.data.formats.kinds import DataFormat
-from fukayomi.data.formats.rows import DataFileError, map_rows
 
 HCPE = np.dtype([("hcp", "u1", (32,)), ("eval", "<i2"), ("bestMove16", "<u2"), ("gameResult", "u1"), ("dummy", "u1")])
 RESULT_BITS = 3

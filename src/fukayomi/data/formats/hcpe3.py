@@ -26,11 +26,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fukayomi import _native
-from fukayomi.data.formats.format import START, Advance, Format, Part, Place, ignore
+from fukayomi.data.formats.format import REMEDY, START, Advance, DataFileError, Format, Part, Place, ignore
 from fukayomi.data.formats.hcpe import RESULT_BITS, ResultFlag
 from fukayomi.data.formats.kinds import DataFormat
-from fukayomi.data.formats.rows import REMEDY, DataFileError
 from fukayomi.shogi.record import Result
+from fukayomi.tabular import counted
 
 MOST_MOVES = 65_535
 """Moves that a game can have."""
@@ -100,7 +100,7 @@ class Game:
         return ResultFlag(self.result_byte & ~RESULT_BITS)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Games:
     """G games as columns, with P moves and C candidates in all. Indexing gives a `Game`."""
 
@@ -130,6 +130,9 @@ class Games:
     """As `Move.raw`: uint16 [C]."""
     candidate_visits: NDArray[np.uint16]
     """uint16 [C]."""
+
+    def __repr__(self) -> str:
+        return f"<Games: {counted(len(self), 'game')} with {counted(len(self.moves), 'move')} of {self.path}>"
 
     def __len__(self) -> int:
         """Number of games."""

@@ -19,10 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fukayomi import _native
-from fukayomi.data.formats.format import START, Advance, Format, Part, Place, ignore
+from fukayomi.data.formats.format import START, Advance, DataFileError, Format, Part, Place, ignore
 from fukayomi.data.formats.kinds import DataFormat
 from fukayomi.data.formats.psv import PSV, hcpe_to_psv, psv_move, psv_record
-from fukayomi.data.formats.rows import DataFileError
 from fukayomi.errors import InvalidValueError
 from fukayomi.shogi import ShogiError
 

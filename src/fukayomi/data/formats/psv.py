@@ -17,11 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fukayomi import _native
-from fukayomi.data.formats.format import RowFormat
+from fukayomi.data.formats.format import DataFileError, RowFormat
 from fukayomi.data.formats.hcp import white_to_move
 from fukayomi.data.formats.hcpe import HCPE, RESULT_BITS, Rows
 from fukayomi.data.formats.kinds import DataFormat
-from fukayomi.data.formats.rows import DataFileError
 from fukayomi.errors import InvalidValueError
 from fukayomi.shogi import Move, Position, ShogiError
 

@@ -3,16 +3,36 @@
 Of the binary formats only avg has a mark. For the others up to 16 rows spread over the file, or its first 64 KiB, are
 tried as each format, and the one that explains most is taken if that is at least a half. Random bytes hardly ever pass:
 256 bits must give the 40 pieces of a shogi set, and the move must be legal.
+
+The content of any format as games, as rows, or as positions.
+
+Records and hcpe3 hold games; hcpe, hcpe2, psv, plain and avg hold rows (positions with targets); hcp and SFEN lines
+hold positions. A game gives a row for each move with candidates and a position for each move; a row is also a game of
+one move; positions give nothing else. Rows without a move (psv, plain) become rows of formats that have such rows, and
+positions; other formats leave them out.
 """
 
 from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from fukayomi.data.formats import averages, book, cache, games, hcp, hcpe, hcpe3, plain, psv
-from fukayomi.data.formats.format import Format
+from fukayomi.data.formats.averages import Averages, averages_to_records
+from fukayomi.data.formats.book import BOOK_ENTRY
+from fukayomi.data.formats.cache import CachedPositions
+from fukayomi.data.formats.format import DataFileError, Format
+from fukayomi.data.formats.games import TARGETS, PlayedGame, Targets, make_games, read_played
+from fukayomi.data.formats.hcp import HCP
+from fukayomi.data.formats.hcpe import HCPE, Rows
+from fukayomi.data.formats.hcpe3 import Games
 from fukayomi.data.formats.kinds import DataFormat
-from fukayomi.data.formats.rows import DataFileError
+from fukayomi.data.formats.psv import PSV, psv_to_hcpe
+from fukayomi.data.records.reading import Dropped
 from fukayomi.data.records.sources import FileHead, is_archive
 from fukayomi.shogi.formats.text import decode_text
+from fukayomi.shogi.record import Record
 
 # Of equally likely binary formats the first is taken; of text formats the first that fits.
 FORMATS: dict[DataFormat, Format] = {
@@ -93,3 +113,111 @@ def refusal(path: Path, kind: DataFormat, taken: str) -> str:
         taken: The formats that the command reads.
     """
     return FORMATS[kind].refusal(path, taken)
+
+
+Content: TypeAlias = NDArray[np.void] | Games | Averages | CachedPositions | list[Record] | Rows
+"""Content of a part of a file; arrays are rows of HCP, HCPE, PSV or BOOK_ENTRY."""
+
+
+def as_games(content: Content, targets: Targets = TARGETS) -> Games:
+    """Convert to games; records that give no training positions, and rows without a move, are left out.
+
+    Raises:
+        DataFileError: The content is positions alone, or averaged.
+    """
+    if isinstance(content, Games):
+        return content
+    if isinstance(content, list):
+        found = (read_played(record, targets) for record in content)
+        return make_games([game for game in found if isinstance(game, PlayedGame)], targets)
+    if isinstance(content, np.ndarray) and content.dtype == HCP:
+        raise DataFileError("positions alone, without moves, make no games")
+    return games_of_rows(as_rows(content))
+
+
+def games_of_rows(rows: Rows) -> Games:
+    """Each row as a game of one move, which is its only candidate."""
+    count = len(rows)
+    hcps = np.ascontiguousarray(rows.records["hcp"])
+    moves = np.ascontiguousarray(rows.records["bestMove16"])
+    each = np.arange(count + 1, dtype=np.uint64)
+    return Games(
+        Path("rows"), 0, np.zeros(count, np.uint64), hcps, np.array(rows.records["gameResult"]),
+        np.zeros(count, np.uint8), each, hcps, moves, np.array(rows.records["eval"]), each, moves,
+        np.ones(count, np.uint16),
+    )  # fmt: skip
+
+
+def as_rows(content: Content, targets: Targets = TARGETS, *, moveless: bool = False) -> Rows:
+    """Convert to rows; of games, the moves that have candidates.
+
+    Args:
+        content: What a part of a file holds.
+        targets: How the moves of records become training positions.
+        moveless: Keep rows without a move, whose bestMove16 is 0; otherwise they are left out.
+
+    Raises:
+        DataFileError: The content is positions alone, or entries of a book or a cache.
+    """
+    if isinstance(content, Averages):
+        content = averages_to_records(content)
+    if isinstance(content, np.ndarray):
+        content = _rows_of_array(content)
+    if isinstance(content, Rows):
+        return content if moveless else _with_moves(content)
+    if isinstance(content, CachedPositions):
+        raise DataFileError("a cache has no moves and results that could become rows")
+    games = as_games(content, targets)
+    chosen = games.candidate_counts() > 0
+    records = np.zeros(int(chosen.sum()), HCPE)
+    records["hcp"], records["bestMove16"] = games.hcps[chosen], games.moves[chosen]
+    records["eval"] = games.evals[chosen]
+    records["gameResult"] = games.results[games.game_of_ply()[chosen]]
+    return Rows(records, (games.ply_in_game()[chosen] + 1).astype(np.uint16))
+
+
+def _with_moves(rows: Rows) -> Rows:
+    has_move = rows.records["bestMove16"] != 0
+    return rows if has_move.all() else Rows(rows.records[has_move], rows.plies[has_move])
+
+
+def count_moveless(content: Content) -> int:
+    """Rows without a move."""
+    if not isinstance(content, np.ndarray) or content.dtype not in (HCPE, PSV):
+        return 0
+    return int(np.count_nonzero(content["move" if content.dtype == PSV else "bestMove16"] == 0))
+
+
+def _rows_of_array(rows: NDArray[np.void]) -> Rows:
+    if rows.dtype == HCPE:
+        return Rows(rows, np.zeros(len(rows), np.uint16))
+    if rows.dtype == PSV:
+        return Rows(psv_to_hcpe(rows), np.array(rows["gamePly"]))
+    if rows.dtype == BOOK_ENTRY:
+        raise DataFileError("a book has keys instead of positions")
+    raise DataFileError("positions alone, without evaluations and results, make no training data")
+
+
+def as_positions(content: Content) -> NDArray[np.uint8]:
+    """The positions: uint8 [N, 32], hcp. Of games, those before each move.
+
+    Raises:
+        DataFileError: The content is entries of a book.
+    """
+    if isinstance(content, list):
+        content = as_games(content)
+    if isinstance(content, Games):
+        return content.hcps
+    if isinstance(content, Averages | CachedPositions):
+        return np.ascontiguousarray(content.positions["hcp"])
+    if isinstance(content, np.ndarray) and content.dtype == HCP:
+        return np.ascontiguousarray(content["hcp"])
+    return np.ascontiguousarray(as_rows(content, moveless=True).records["hcp"])
+
+
+def split_dropped(found: list[Record | Dropped]) -> tuple[list[Record], list[Dropped]]:
+    """Records, and what could not be read, of a part of a records file."""
+    return (
+        [record for record in found if isinstance(record, Record)],
+        [record for record in found if isinstance(record, Dropped)],
+    )

@@ -11,23 +11,199 @@ Outputs grow as `.NAME.part` beside their names. After a kill the next run cuts 
 and goes on from there. Checkpoints every few seconds wait for the disk; those that a job makes in between do not, so
 after a power cut a file may be shorter than the state says, which is noticed: then the job goes on from the last
 checkpoint that waited, or, if its files do not fit that either, has to start again.
+
+Files that grow from run to run of a job.
+
+The inputs that a caller gives: paths in any form.
+
+Summary of a job.
+
+The folder of a resumable job: locked by the process that works in it, with state files that are always whole.
+
+Bucket files: rows of a job, divided by a key so that each bucket fits into memory.
 """
 
+import json
+import os
+import shutil
 import time
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeAlias, TypeVar
 
-from fukayomi.data.formats.rows import DataFileError
-from fukayomi.data.jobs.folder import JobError, WorkFolder
-from fukayomi.data.jobs.part import PartFile, part_of
-from fukayomi.data.jobs.summary import Summary
-from fukayomi.data.records.skipped import Skipped
+import numpy as np
+from numpy.typing import NDArray
+
+from fukayomi.data.convert.blocks import VERB_KINDS, Inputs, open_inputs
+from fukayomi.data.formats.format import DataFileError
+from fukayomi.data.formats.kinds import DataFormat
+from fukayomi.data.records.reading import Skipped
 from fukayomi.data.records.sources import SourceError
+from fukayomi.errors import InvalidValueError
 from fukayomi.files.disk import DiskError, Room, raise_if_full
 from fukayomi.files.inputs import replaceable
+from fukayomi.files.lock import FolderLock
 from fukayomi.listener import SILENT, Listener
+from fukayomi.tabular import Tabular
+
+
+class JobError(InvalidValueError):
+    """A job cannot go on. The message says why and what to do."""
+
+
+class WorkFolder:
+    """A folder that one process at a time works in."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock: FolderLock | None = None
+
+    def lock(self) -> None:
+        """Create the folder if it does not exist, and lock it.
+
+        Raises:
+            LockedError: Another process is working in it.
+            OSError: It cannot be created.
+        """
+        self.path.mkdir(exist_ok=True)
+        self._lock = FolderLock(self.path)
+
+    def release(self) -> None:
+        """End the lock, if this process holds it."""
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
+
+    def remove(self) -> None:
+        """Remove the folder and everything in it.
+
+        It is renamed first, so that what a kill leaves of it is never taken for a job.
+        """
+        self.release()
+        removed = self.path.with_name(f"{self.path.name}.removed")
+        if removed.exists():
+            shutil.rmtree(removed)
+        self.path.replace(removed)
+        shutil.rmtree(removed)
+
+    def read(self, name: str) -> Any:
+        """The content of a JSON file; None if the file does not exist."""
+        path = self.path / name
+        try:
+            return json.loads(path.read_text("utf-8"))
+        except FileNotFoundError:
+            return None
+        except ValueError as error:
+            raise JobError(f"{path} is damaged; remove {self.path} and start again") from error
+
+    def write(self, name: str, value: Any) -> None:
+        """Replace a JSON file; a reader sees the old content or the new one."""
+        temporary = self.path / f"{name}.tmp"  # only the holder of the lock writes here
+        temporary.write_text(json.dumps(value), "utf-8")
+        temporary.replace(self.path / name)
+
+    def bucket_path(self, bucket: int, kind: str) -> Path:
+        """Path of a bucket file."""
+        return self.path / f"{bucket:04}.{kind}"
+
+    def damaged(self, path: Path) -> JobError:
+        """The error for a file that has changed since it was written."""
+        return JobError(f"{path} has changed since it was written; remove {self.path} and start again")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Summary(Tabular):
+    """Summary of a job. As a table it has a row for each output."""
+
+    job: str
+    """Name of the job, such as "split"."""
+    read: int
+    """Items read: rows, positions, games or records."""
+    written: dict[str, int]
+    """Items of each output, by path."""
+    skipped: Skipped
+    """Records that cannot be read and were skipped."""
+    found: dict[str, Any]
+    """Further results of the job, by name."""
+    resumed: bool
+    """True if an earlier run had begun the job."""
+    seconds: float
+    """Duration of this run."""
+
+    @property
+    def kept(self) -> int:
+        """Items of all outputs."""
+        return sum(self.written.values())
+
+    def rows(self) -> Sequence[dict[str, Any]]:
+        """The outputs, with their items and their share of what was read."""
+        return [
+            {"output": path, "written": count, "read": self.read, "share": count / self.read if self.read else None}
+            for path, count in self.written.items()
+        ]
+
+
+# Bytes. Small enough for the memory pages that a removed bucket file has freed: writing more at once takes pages that
+# are not in use yet, which costs ten times as much on a virtual machine.
+_WRITTEN_AT_ONCE = 1 << 18
+
+
+def part_of(out: Path) -> Path:
+    """Path of an output until it is complete."""
+    return out.with_name(f".{out.name}.part")
+
+
+class PartFile:
+    """A file that grows; after a kill it is cut to its size at the last checkpoint."""
+
+    def __init__(self, folder: WorkFolder, path: Path, size: int, items: int) -> None:
+        """Open the file as it was at a checkpoint.
+
+        Args:
+            folder: The job's folder.
+            path: Path of the file; it is created if it does not exist.
+            size: Its bytes at the checkpoint.
+            items: Its items at the checkpoint.
+
+        Raises:
+            JobError: The file is shorter than it was.
+            OSError: It cannot be opened.
+        """
+        self.path, self.size, self.items = path, size, items
+        found = path.stat().st_size if path.exists() else 0
+        if found < size:
+            raise folder.damaged(path)
+        # Without a buffer nothing is left to write when the file is closed, which a full disk would refuse.
+        self._file = path.open("r+b" if path.exists() else "xb", buffering=0)
+        if found > size:
+            self._file.truncate(size)
+        self._file.seek(size)
+
+    def append(self, data: bytes | memoryview, items: int) -> None:
+        """Add bytes at the end, which hold `items` items."""
+        rest = memoryview(data)
+        while len(rest):
+            written = self._file.write(rest[:_WRITTEN_AT_ONCE])
+            rest, self.size = rest[written:], self.size + written
+        self.items += items
+
+    def overwrite(self, offset: int, data: bytes) -> None:
+        """Replace bytes that were written before."""
+        self._file.seek(offset)
+        self._file.write(data)
+        self._file.seek(self.size)
+
+    def sync(self) -> None:
+        """Wait until the disk has everything."""
+        os.fsync(self._file.fileno())
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
 
 CHECKPOINT_SECONDS = 5.0
 _JOB, _STATE, _SYNCED = "job.json", "state.json", "synced.json"
@@ -318,3 +494,80 @@ def read_job(folder: WorkFolder) -> tuple[dict[str, Any], dict[str, Any]]:
 def _stamp(path: Path) -> list[Any]:
     status = path.stat()
     return [str(path.absolute()), status.st_size, status.st_mtime_ns]
+
+
+Files: TypeAlias = Inputs | Path | str | Sequence[Path | str]
+"""A file, a folder, several of them, or `open_inputs(paths, format)` if the format is to be given."""
+
+
+def opened(files: Files, taken: Sequence[DataFormat] = VERB_KINDS) -> Inputs:
+    """Open the inputs.
+
+    Args:
+        files: The inputs.
+        taken: The formats that the caller reads.
+
+    Raises:
+        ValueError: They have different formats, or one that cannot be read in blocks.
+        OSError: A file cannot be read.
+    """
+    if isinstance(files, Inputs):
+        return files
+    return open_inputs([Path(path) for path in ([files] if isinstance(files, str | Path) else files)], taken=taken)
+
+
+class BucketFiles:
+    """The bucket files of one kind of rows, each with its size and checksum."""
+
+    def __init__(self, folder: WorkFolder, kind: str, buckets: int, state: dict[str, list[int]] | None) -> None:
+        """Open them as they were at a checkpoint.
+
+        Args:
+            folder: The job's folder.
+            kind: File suffix.
+            buckets: Number of buckets.
+            state: The value of `state` at the checkpoint; None at the beginning. What was written later is cut off.
+
+        Raises:
+            JobError: A file is shorter than it was.
+        """
+        self.folder, self.kind = folder, kind
+        self.sizes = list(state["sizes"]) if state else [0] * buckets
+        self.checksums = list(state["checksums"]) if state else [0] * buckets
+        for bucket, size in enumerate(self.sizes):
+            path = folder.bucket_path(bucket, kind)
+            found = path.stat().st_size if path.exists() else 0
+            if found < size:
+                raise folder.damaged(path)
+            if found > size:
+                os.truncate(path, size)
+
+    def append(self, rows: NDArray[Any], counts: NDArray[np.integer[Any]]) -> None:
+        """Append rows to the buckets.
+
+        Args:
+            rows: [N], sorted by bucket.
+            counts: [buckets], the number of rows of each bucket.
+        """
+        data = flat_bytes(rows)
+        ends = np.cumsum(counts) * rows.dtype.itemsize
+        begin = 0
+        for bucket, end in enumerate(ends.tolist()):
+            if end == begin:
+                continue
+            part = data[begin:end]
+            with self.folder.bucket_path(bucket, self.kind).open("ab") as file:
+                file.write(part)
+            self.sizes[bucket] += len(part)
+            self.checksums[bucket] = zlib.crc32(part, self.checksums[bucket])
+            begin = end
+
+    @property
+    def state(self) -> dict[str, list[int]]:
+        """Sizes and checksums for a JSON file; the lists change with the files."""
+        return {"sizes": self.sizes, "checksums": self.checksums}
+
+
+def flat_bytes(rows: NDArray[Any]) -> memoryview:
+    """The memory of an array, [N] of any type, as bytes."""
+    return np.ascontiguousarray(rows).view(np.uint8).reshape(-1).data

@@ -1,12 +1,19 @@
-"""Game records one after the other, from any number of files; what cannot be read comes with a reason."""
+"""Game records one after the other, from any number of files; what cannot be read comes with a reason.
+
+Records that are passed over.
+"""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import chain, islice
+from os import PathLike
+from pathlib import Path
 
 from fukayomi.data.records.copies import SeenGames
+from fukayomi.data.records.sources import SourceError, find_files, iter_sources
 from fukayomi.data.records.text import Source
+from fukayomi.listener import Listener
 from fukayomi.shogi.formats import scan_records
 from fukayomi.shogi.record import IllegalMoveInRecordError, Record, RecordError, UnknownFormatError
 
@@ -99,6 +106,18 @@ def scan_source(source: Source, seen: SeenGames) -> Iterator[Record | Dropped]:
     if source.problem:
         yield Dropped(source.name, Drop.UNREADABLE, f"{source.name}: {source.problem}", source.problem)
         return
+    for found, in_collection in _games_of(source):
+        if isinstance(found, RecordError):
+            yield Dropped.of(found)
+        elif seen.is_copy(found, in_collection=in_collection):
+            reason = "the game was given before"
+            yield Dropped(found.name, Drop.COPY, f"{found.name}: {reason}", reason)
+        else:
+            yield found
+
+
+def _games_of(source: Source) -> Iterator[tuple[Record | RecordError, bool]]:
+    """The games of a source that can be read, and whether its file has several."""
     records = scan_records(source.data, name=source.name, text_format=source.format)
     first = list(islice(records, 2))
     in_collection = len(first) > 1 or source.format is not None
@@ -108,10 +127,89 @@ def scan_source(source: Source, seen: SeenGames) -> Iterator[Record | Dropped]:
             if isinstance(found, RecordError):
                 line = None if found.line is None else found.line + source.lines_before
                 found = type(found)(found.name, line, found.reason)
-        if isinstance(found, RecordError):
-            yield Dropped.of(found)
-        elif seen.is_copy(found, in_collection=in_collection):
-            reason = "the game was given before"
-            yield Dropped(found.name, Drop.COPY, f"{found.name}: {reason}", reason)
-        else:
+        yield found, in_collection
+
+
+def read_records(*sources: str | PathLike[str] | bytes, listener: Listener | None = None) -> Iterator[Record]:
+    """Every game of files, folders and archives, one at a time, in order; formats are recognised by the content.
+
+        >>> from fukayomi import read_records
+        >>> for record in read_records("games", "archive.zip"):  # doctest: +SKIP
+        ...     print(record.name, record.result)
+        >>> [record.usi_moves() for record in read_records(b"startpos moves 7g7f\\nstartpos moves 2g2f 8c8d")]
+        [['7g7f'], ['2g2f', '8c8d']]
+
+    A game that is there twice comes twice. In folders and archives, files in none of the formats are left out.
+
+    Args:
+        sources: Files of any size in CSA, KIF, KI2, JKF or USI, plain or compressed; zip and tar archives; folders of
+            these; or the content of a file as bytes.
+        listener: Gets a note for each file and game that cannot be read, and the others follow. None: the first one is
+            an error.
+
+    Raises:
+        RecordError: A game is damaged or has an illegal move, or a file that is named has no game.
+        ValueError: A file or folder is missing or empty, or an archive is damaged.
+        OSError: A file cannot be read.
+    """
+    for each in sources:
+        if isinstance(each, bytes):
+            yield from _told(((found, True) for found in scan_records(each)), listener)
+            continue
+        path = Path(each)
+        for file in find_files([path]):
+            try:
+                for source in iter_sources([file]):
+                    if source.problem:
+                        if listener is None:
+                            raise SourceError(f"{source.name}: {source.problem}")
+                        listener.note(f"{source.name}: {source.problem}")
+                        continue
+                    is_named = file == path and source.name == str(path)
+                    yield from _told(_games_of(source), listener, leaves_out_others=not is_named)
+            except SourceError as error:
+                if listener is None:
+                    raise
+                listener.note(str(error))
+
+
+def _told(
+    games: Iterable[tuple[Record | RecordError, bool]], listener: Listener | None, *, leaves_out_others: bool = False
+) -> Iterator[Record]:
+    """The records among the games; the others are errors or notes."""
+    for found, _ in games:
+        if isinstance(found, Record):
             yield found
+        elif listener is not None:
+            listener.note(str(found))
+        elif not (leaves_out_others and isinstance(found, UnknownFormatError)):
+            raise found
+
+
+NAMED = 100
+"""Records whose problems are kept; the others are only counted."""
+
+
+@dataclass(slots=True)
+class Skipped:
+    """Records that cannot be read, and copies of games."""
+
+    count: int = 0
+    """Records that cannot be read."""
+    messages: list[str] = field(default_factory=list[str])
+    """The problems of the first of them."""
+    copies: int = 0
+    """Records of games that were given before."""
+
+    def add(self, dropped: Dropped) -> None:
+        """Count one."""
+        if dropped.reason is Drop.COPY:
+            self.copies += 1
+        else:
+            self.add_problem(dropped.message)
+
+    def add_problem(self, message: str) -> None:
+        """Count a record that cannot be read."""
+        self.count += 1
+        if len(self.messages) < NAMED:
+            self.messages.append(message)

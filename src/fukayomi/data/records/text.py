@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from fukayomi.shogi.formats import Format, detect_format
-from fukayomi.shogi.formats.limits import LARGEST_RECORD as MEMBER_LIMIT
+from fukayomi.shogi.formats.text import LARGEST_RECORD as MEMBER_LIMIT
 from fukayomi.shogi.formats.text import decode_text, utf_16_codec
 
 PART = 4 << 20  # bytes of a long file to read at a time

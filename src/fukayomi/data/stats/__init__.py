@@ -4,7 +4,8 @@
 >>> from pathlib import Path
 >>> import numpy as np
 >>> from fukayomi.data.stats import measure
->>> from fukayomi.data.verbs import DataFormat, open_inputs
+>>> from fukayomi.data.formats.kinds import DataFormat
+>>> from fukayomi.data.convert.blocks import open_inputs
 >>> path = Path(tempfile.mkdtemp()) / "positions.hcp"
 >>> np.zeros((1000, 32), np.uint8).tofile(path)
 >>> found = measure(open_inputs([path], DataFormat.HCP))  # a path will do for files of real positions

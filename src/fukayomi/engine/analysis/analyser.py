@@ -1,29 +1,252 @@
-"""Analysing a game: search each position, then judge each move beside the best one."""
+"""Analysing a game: search each position, then judge each move beside the best one.
 
-from collections.abc import Iterable, Iterator
+Length of a proven mate: a search proves it by the first line that it finds, which may be far from the shortest.
+
+Searching the positions of a game in one tree, and comparing the moves that were played with the best ones.
+
+Scores from different searches differ by more than an inaccuracy is worth, so a loss is never the difference of two of
+them. Both moves are compared in the tree of the position before them, with the same number of visits; and where the
+move played seems to lose something, the search goes on, each time twice as far, until the class of the mistake stays
+the same.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from fukayomi._native import MATE_CP
 from fukayomi.engine.analysis.game_analysis import (
     Candidate,
     GameAnalysis,
+    Mistake,
     MoveAnalysis,
     PositionAnalysis,
     Score,
     SearchLimits,
     reached_score,
 )
-from fukayomi.engine.analysis.game_search import GameSearch, Search
-from fukayomi.engine.analysis.mate_length import MateLengths
 from fukayomi.engine.search import has_score
 from fukayomi.listener import SILENT, Listener
-from fukayomi.shogi import BLACK, Color, DeclarationRule, Position, Repetition
+from fukayomi.shogi import BLACK, Color, DeclarationRule, MateReason, MateSolver, Move, Position, Repetition
 from fukayomi.shogi.formats.notation import japanese_moves
 from fukayomi.shogi.record import Record, RecordedMove, Result, Termination
 
 if TYPE_CHECKING:
     from fukayomi._native import SearchLine
+    from fukayomi.engine.search import SearchResult
+
+
+# Shares of the limits of one position. What the first look leaves is for suspicious moves later in the game.
+FREE = 0.35
+"""For a search of all moves. Where no move was played, all that is left, up to the whole limits."""
+COMPARISON = 0.15
+"""For visits of the best move and the one that was played."""
+LARGEST = 8.0
+"""The most for one position."""
+SUSPICION = 0.025
+"""From this loss on a move is searched deeper; the class of the smallest mistakes begins at 0.05."""
+ALL_MOVES = 1_000
+
+
+class Search(Protocol):
+    """`Engine.search`, or what answers in its place. The result has at least one line."""
+
+    def __call__(
+        self,
+        position: "Position",
+        *,
+        nodes: int | None = None,
+        time_ms: int | None = None,
+        multipv: int = 1,
+        compare: Sequence["Move"] = (),
+    ) -> "SearchResult":
+        """Search a position that has legal moves."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Examination:
+    """Result of the search of a position."""
+
+    lines: "tuple[SearchLine, ...]"
+    """All moves, the best first."""
+    played: "SearchLine | None"
+    """The move that was played; None if there was none, or the search has not visited it."""
+    nodes: int
+    """Positions that were evaluated."""
+    is_certain: bool
+    """True if the class of the move played stayed the same when the search went on, or it seems to lose nothing."""
+
+
+class GameSearch:
+    """Searches the positions of a game, in order, and on all of them spends no more than the limits allow.
+
+    Args:
+        search: Searches one position; the tree must stay from call to call.
+        limits: Limits of one position. In a game they are the most that a position gets on average.
+        positions: Number of positions that will be examined.
+    """
+
+    def __init__(self, search: Search, limits: SearchLimits, positions: int) -> None:
+        self._search = search
+        self._limits = limits
+        self._left = positions
+        self._budget = float(positions)  # in limits of one position
+
+    def examine(self, position: "Position", played: "Move | None") -> Examination:
+        """Search a position with legal moves.
+
+        Args:
+            position: The position with the moves that led to it.
+            played: The move that was played in it; None at the end of the game.
+        """
+        self._left -= 1
+        look = self._look(position, played, 1.0, None)
+        is_certain = look.loss < SUSPICION or look.is_decided
+        scale, spent = 1.0, FREE + COMPARISON
+        while not is_certain:
+            share = scale * (FREE + COMPARISON)
+            spent += share
+            if spent > LARGEST or share > self._budget - self._left * (FREE + COMPARISON):
+                break
+            deeper = self._look(position, played, scale, look)
+            is_certain = deeper.is_decided or Mistake.from_loss(deeper.loss) is Mistake.from_loss(look.loss)
+            look = deeper
+            scale *= 2
+        return Examination(look.lines, look.played, look.nodes, is_certain)
+
+    def _look(self, position: "Position", played: "Move | None", scale: float, before: "_Look | None") -> "_Look":
+        """Search all moves, then the best one and the one played."""
+        share = scale * FREE if played is not None else min(1.0, self._budget)
+        result = self._run(position, share)
+        nodes = result.progress.nodes + (before.nodes if before else 0)
+        given = before.given if before else 0
+        look = _Look(result.lines, played, given, nodes)
+        if played is None or look.lines[0].move == played or look.is_decided:
+            return look
+        result = self._run(position, scale * COMPARISON, (look.lines[0].move, played))
+        nodes += result.progress.nodes
+        given += _visits(result.lines, played) - _visits(look.lines, played)
+        return _Look(result.lines, played, given, nodes)
+
+    def _run(self, position: "Position", share: float, compare: Sequence["Move"] = ()) -> "SearchResult":
+        self._budget -= share
+        limits = self._limits
+        return self._search(
+            position,
+            nodes=None if limits.nodes is None else max(1, round(share * limits.nodes)),
+            time_ms=None if limits.time_ms is None else max(1, round(share * limits.time_ms)),
+            multipv=ALL_MOVES,
+            compare=compare,
+        )
+
+
+class _Look:
+    """The tree of a position at some time.
+
+    Args:
+        lines: All moves of the root.
+        played: The move that was played.
+        given: The visits that it owes to comparisons alone; they do not count when moves are ranked.
+        nodes: Positions evaluated so far.
+    """
+
+    def __init__(self, lines: "Sequence[SearchLine]", played: "Move | None", given: int, nodes: int) -> None:
+        def rank(line: "SearchLine") -> tuple[int, int]:
+            if line.winrate in (0.0, 1.0):  # proven; the search has put these in order
+                return (1 if line.winrate == 1.0 else -1), 0
+            return 0, line.visits - (given if line.move == played else 0)
+
+        self.lines = tuple(sorted(lines, key=rank, reverse=True))
+        self.given = given
+        self.nodes = nodes
+        self.played = next((line for line in lines if line.move == played and has_score(line)), None)
+
+    @property
+    def is_decided(self) -> bool:
+        """True if the position is proven won or lost."""
+        return self.lines[0].winrate in (0.0, 1.0)
+
+    @property
+    def loss(self) -> float:
+        """Win rate that the move played loses; 0 if it was not searched."""
+        return max(0.0, self.lines[0].winrate - self.played.winrate) if self.played else 0.0
+
+
+def _visits(lines: "Sequence[SearchLine]", move: "Move") -> int:
+    return next((line.visits for line in lines if line.move == move), 0)
+
+
+OWN_NODES = 100_000
+"""Positions that are searched for a shorter mate by the side to move: about a tenth of a second."""
+DEFENCE_NODES = 20_000
+"""The same for a mate after each move of the side that is mated."""
+MOST_DEFENCES = 16
+"""With more moves to try, a mate of the side to move keeps the length that the search found."""
+MEMORY_MB = 32
+
+
+@dataclass(frozen=True, slots=True)
+class ShorterMate:
+    """A mate that is shorter than the one that the search found."""
+
+    plies: int
+    """Plies to it: positive if the side to move mates, negative if it is mated."""
+    moves: tuple[Move, ...]
+    """The whole line."""
+
+
+class MateLengths:
+    """Looks for shorter mates by checks alone, with work that does not depend on the time."""
+
+    def __init__(self) -> None:
+        self._solver: MateSolver | None = None
+
+    def shorter(self, position: Position, winrate: float, mate: int | None) -> ShorterMate | None:
+        """A shorter mate than the proof of a search has; None: none was found, or nothing is proven.
+
+        Args:
+            position: The position with the moves that led to it.
+            winrate: What the search says of the side to move; 0 or 1 if it is proven.
+            mate: Plies to the mate, positive if the side to move mates; None if their number is not known.
+        """
+        if winrate not in (0.0, 1.0) or (mate is not None and abs(mate) <= 2):
+            return None
+        longest = None if mate is None else abs(mate) - 2  # the other side moves last in both
+        if winrate == 1.0:
+            moves = self._solve(position, OWN_NODES, longest)
+            return None if moves is None else ShorterMate(len(moves), moves)
+        return self._defended(position, None if longest is None else longest - 1)
+
+    def _defended(self, position: Position, longest: int | None) -> ShorterMate | None:
+        """The mate after the defence that lasts longest, if every defence ends in one."""
+        defences = position.legal_moves
+        if len(defences) > MOST_DEFENCES:
+            return None
+        found: tuple[Move, ...] = ()
+        for defence in defences:
+            after = position.copy()
+            after.push(defence)
+            moves = self._solve(after, DEFENCE_NODES, longest)
+            if moves is None:
+                return None
+            if len(moves) >= len(found):
+                found = (defence, *moves)
+        return ShorterMate(-len(found), found) if found else None
+
+    def _solve(self, position: Position, nodes: int, plies: int | None) -> tuple[Move, ...] | None:
+        """The shortest mate by the side to move within so many plies."""
+        if self._solver is None:
+            self._solver = MateSolver(MEMORY_MB)
+        result = self._solver.solve(position, nodes=nodes, plies=plies)
+        if result.reason != MateReason.MATE:
+            return None
+        # The solver does not know the past. A mate that begins with a repetition might repeat itself for ever.
+        after = position.copy()
+        after.push(result.moves[0])
+        return None if after.occurrences() > 1 else tuple(result.moves)
+
 
 NO_LIMITS = SearchLimits()
 CP_LOSS_CAP = 3_000

@@ -1,17 +1,208 @@
-"""The answer to `go`: a declaration, a move of the book, the best move or a random good one, a resignation."""
+"""The answer to `go`: a declaration, a move of the book, the best move or a random good one, a resignation.
 
-from dataclasses import dataclass
+The opening book (定跡) that the options name, asked before each search.
+
+Moves chosen at random among the good ones, as dlshogi's options Random_* and Random2_* say, so that games differ.
+
+Limits that a `go` sets for a search.
+"""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fukayomi._native import MAX_MOVES
-from fukayomi.engine.answer.opening_book import OpeningBook
-from fukayomi.engine.answer.random_moves import RandomMoves, random_rule
+from fukayomi._native import MAX_MOVES, SearchLine
+from fukayomi.book import Book, BookError, BookMove
+from fukayomi.engine.control import Clock, Limits, budget
 from fukayomi.engine.settings import UsiSettings
-from fukayomi.shogi import DeclarationRule, Move, Position
-from fukayomi.usi.text import RESIGN, WIN, BestMove, Info, UsiScore
+from fukayomi.shogi import BLACK, DeclarationRule, Move, Position
+from fukayomi.usi.text import RESIGN, WIN, BestMove, Go, Info, UsiScore, shorten
 
 if TYPE_CHECKING:
     from fukayomi.engine.search import SearchResult
+
+
+LEAST_TEMPERATURE = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class RandomRule:
+    """Rule for the choice among the moves of a search."""
+
+    temperature: float
+    """A move is chosen with a probability proportional to visits^(1/temperature)."""
+    cutoff: float
+    """Only moves whose win rate is lower than the best one's by at most this much are chosen."""
+    probability: float = 1.0
+    """Probability that a move is chosen at random at all."""
+    value_limit: float = 1.0
+    """From this win rate on the best move is played."""
+
+
+def random_rule(settings: UsiSettings, ply: int) -> RandomRule | None:
+    """The rule for a move; None if the best one is to be played.
+
+    Up to Random_Ply moves are always chosen at random; temperature and cutoff fall by their drops with each move of
+    the same side. After that, up to Random2_Ply, they are chosen at random with Random2_Probability.
+
+    Args:
+        settings: The options.
+        ply: Number of the move, from 1.
+    """
+    if ply <= settings.random_ply:
+        step = (ply - 1) // 2
+        temperature = settings.random_temperature - settings.random_temperature_drop * step
+        cutoff = settings.random_cutoff - settings.random_cutoff_drop * step
+        return RandomRule(max(LEAST_TEMPERATURE, temperature / 1000), max(0, cutoff) / 1000)
+    if ply <= settings.random2_ply:
+        return RandomRule(
+            max(LEAST_TEMPERATURE, settings.random2_temperature / 1000),
+            settings.random2_cutoff / 1000,
+            settings.random2_probability / 1000,
+            settings.random2_value_limit / 1000,
+        )
+    return None
+
+
+class RandomMoves:
+    """Chooses moves at random. Random_Seed begins a sequence of choices that goes on through all games."""
+
+    def __init__(self) -> None:
+        self._seed = 0
+        self._random = random.Random()
+
+    def choose(self, result: "SearchResult", position: Position, settings: UsiSettings) -> "SearchResult":
+        """The result with the chosen line in the first place, if the rule for this move does not choose the best one.
+
+        A mate that is found is played, and a move that is mated is not.
+        """
+        rule = random_rule(settings, position.ply)
+        if rule is None or not result.lines or result.lines[0].mate is not None:
+            return result
+        source = self.source(settings.random_seed)
+        if result.lines[0].winrate >= rule.value_limit or source.random() >= rule.probability:
+            return result
+        chosen = _draw(result.lines, rule, source)
+        lines = (chosen, *(line for line in result.lines if line is not chosen))
+        ponder = chosen.pv[1] if len(chosen.pv) > 1 else None
+        return replace(result, best=chosen.move, ponder=ponder, progress=replace(result.progress, lines=lines))
+
+    def source(self, seed: int) -> random.Random:
+        """The source of random numbers. With the seed 0 each process has another one."""
+        if seed != self._seed:
+            self._seed = seed
+            self._random = random.Random(seed or None)
+        return self._random
+
+
+def _draw(lines: Sequence[SearchLine], rule: RandomRule, source: random.Random) -> SearchLine:
+    best = lines[0]
+    least = best.winrate - rule.cutoff
+    good = [line for line in lines if line.visits > 0 and line.mate is None and line.winrate >= least]
+    if not good:
+        return best
+    most = max(line.visits for line in good)
+    weights = [(line.visits / most) ** (1 / rule.temperature) for line in good]
+    return source.choices(good, weights)[0]
+
+
+NO_BOOK = ("", "no_book")
+"""Values of Book_File that name none; "no_book" is YaneuraOu's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Result of looking up a position in the book."""
+
+    move: BookMove | None = None
+    """The move to play, with an answer to expect if the book has one."""
+    problems: tuple[str, ...] = ()
+    """Problems of the book there."""
+
+
+class OpeningBook:
+    """Keeps the book open that the options name. One thread at a time may use it."""
+
+    def __init__(self) -> None:
+        self._path: Path | None = None
+        self._book: Book | None = None
+
+    def needs_opening(self, settings: UsiSettings) -> bool:
+        """True if the options name another book than the one that is open."""
+        return _path(settings) != self._path
+
+    def open(self, settings: UsiSettings) -> str | None:
+        """Open the book that the options name, if any. This may take seconds, if it is large and not sorted.
+
+        Returns:
+            Why it cannot be used.
+        """
+        self.close()
+        self._path = _path(settings)
+        if self._path is None:
+            return None
+        try:
+            self._book = Book.open(self._path)
+        except BookError as error:
+            return f"no book: {error}"
+        except (OSError, ValueError) as error:  # ValueError: a name with a NUL
+            reason = getattr(error, "strerror", None) or error
+            return f"no book: cannot read {shorten(str(self._path.absolute()))}: {reason}"
+        return None
+
+    def close(self) -> None:
+        """Close the book."""
+        if self._book is not None:
+            self._book.close()
+        self._path, self._book = None, None
+
+    def find(self, position: Position, settings: UsiSettings, source: random.Random) -> Found:
+        """Choose a move of the book, as the options say.
+
+        Args:
+            position: The position with its past.
+            settings: The options.
+            source: Source of random numbers.
+        """
+        if self._book is None:
+            return Found()
+        if settings.book_ignore_rate and source.random() * 100 < settings.book_ignore_rate:
+            return Found()
+        try:
+            problems = self._book.look_up(position, flipped=settings.flipped_book).problems
+            move = self._choose(self._book, position, settings, source)
+            if move is not None and move.ponder is None:
+                after = position.copy()
+                after.push(move.move)
+                reply = self._choose(self._book, after, settings, source)
+                move = move if reply is None else replace(move, ponder=reply.move)
+        except OSError as error:
+            return Found(problems=(f"cannot read {self._path}: {error.strerror or error}",))
+        return Found(move, problems)
+
+    @staticmethod
+    def _choose(book: Book, position: Position, settings: UsiSettings, source: random.Random) -> BookMove | None:
+        return book.choose(
+            position,
+            settings.book_limits(),
+            by=settings.book_choice,
+            draw_cp=settings.draw_cp(position.turn) if settings.book_consider_draw else None,
+            draw_depth=settings.book_consider_draw_depth,
+            source=source,
+            flipped=settings.flipped_book,
+        )
+
+
+def _path(settings: UsiSettings) -> Path | None:
+    """The file that the options name; None if no book is to be used."""
+    if not settings.own_book or settings.book_file in NO_BOOK:
+        return None
+    try:
+        return Path(settings.book_dir, settings.book_file).expanduser()
+    except RuntimeError:  # no such user
+        return Path(settings.book_dir, settings.book_file)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,3 +330,47 @@ def best_move(result: "SearchResult", settings: UsiSettings, *, resigns: bool = 
         return BestMove(RESIGN)
     ponder = None if settings.ponders_stochastically or result.ponder is None else result.ponder.usi()
     return BestMove(result.best.usi(), ponder)
+
+
+def has_limits(go: Go, settings: UsiSettings) -> bool:
+    """True if the search ends by itself: by the command's limits, or by Const_Playout."""
+    return not go.infinite and (go.has_limits() or settings.const_playout > 0)
+
+
+def limits_of(go: Go, position: Position, settings: UsiSettings, late_ms: float = 0.0) -> Limits:
+    """The limits of a search that ends by itself: Const_Playout if it is set, otherwise those of the command.
+
+    Args:
+        go: The command.
+        position: The position to search; its side to move has the clock.
+        settings: Const_Playout, and how the clock is used.
+        late_ms: How late answers have been (`clock.Lateness`).
+    """
+    stops_when_clear = settings.early_stop_nodes and settings.multipv == 1
+    if settings.const_playout:
+        return Limits(nodes=settings.const_playout, stops_when_clear=stops_when_clear)
+    time_budget = budget(_clock(go, position), position.ply, settings.margins(late_ms), settings.time_shares)
+    if time_budget is None and go.nodes is None and go.depth is None:
+        return Limits(nodes=1)  # times without meaning, such as byoyomi 0
+    return Limits(
+        budget=time_budget,
+        nodes=go.nodes,
+        depth=go.depth,
+        stops_when_clear=stops_when_clear,
+        min_kld_gain=settings.kld_min_gain / 1e9,
+        instability=settings.time_instability / 100,
+    )
+
+
+def _clock(go: Go, position: Position) -> Clock:
+    """The clock of the side to move. If only the other side's clock was given, ours has run out."""
+    is_black = position.turn == BLACK
+    remaining = go.btime_ms if is_black else go.wtime_ms
+    if remaining is None and (go.btime_ms is not None or go.wtime_ms is not None):
+        remaining = 0
+    return Clock(
+        remaining_ms=remaining,
+        byoyomi_ms=go.byoyomi_ms or 0,
+        increment_ms=(go.binc_ms if is_black else go.winc_ms) or 0,
+        movetime_ms=go.movetime_ms,
+    )

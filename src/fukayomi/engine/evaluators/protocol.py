@@ -1,15 +1,49 @@
 """The interface between the search and networks, called once per batch, never once per node.
 
 The native core fills a slot, a Python thread runs the evaluator on it, and the native core reads the results.
+
+A network behind the evaluators' protocol, whatever backend runs it.
+
+Evaluators without a network, for tests and benchmarks. They run in the native core.
+
+Calls into the libraries that run networks, at the end of the program.
+
+When the program ends, Python ends every other thread that comes back from native code. Libraries written with pybind11,
+such as ONNX Runtime, do not survive that: "terminate called without an active exception" aborts the program, after
+Ctrl-C above all. So the end waits for calls that have begun, and none begins after it. (Our own native core needs no
+such care: native/bindings/unlocked.hpp.)
+
+Several networks that judge every position together.
+
+Networks that were trained apart make different mistakes, and their mean makes fewer. It costs as much as all of them
+together. To share the positions out among several networks instead, give an `EvaluatorPool` all of them.
 """
 
+import atexit
+import math
+import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from pathlib import Path
+from typing import Any, Protocol, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fukayomi._native import MAX_MOVES, PACKED1_BYTES, PACKED2_BYTES, PlaneInput, SlotInput
+from fukayomi._native import (
+    MAX_MOVES,
+    PACKED1_BYTES,
+    PACKED2_BYTES,
+    CoreEvaluator,
+    HashEvaluator,
+    JointInput,
+    PlaneInput,
+    SlotInput,
+    UniformEvaluator,
+)
+from fukayomi.engine.evaluators.backends.backend import Model, Plan
+from fukayomi.engine.evaluators.backends.network_file import NetworkFile
+from fukayomi.errors import InvalidValueError
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,3 +133,236 @@ class Evaluator(Protocol):
     def close(self) -> None:
         """Free all resources. No slot is used afterwards."""
         ...
+
+
+class TorchModule(Protocol):
+    """A module in torch (`torch.nn.Module`), which is not imported for its type."""
+
+    def __call__(self, *planes: Any, **_: Any) -> Any:
+        """The logits of policy [N, 2187] and value [N, 1]."""
+        ...
+
+    def state_dict(self) -> Any:
+        """Its parameters."""
+        ...
+
+
+NetworkModel: TypeAlias = str | Path | Evaluator | TorchModule
+"""What a network is loaded from: a file or a name, a module in torch, an evaluator."""
+
+
+class NetworkEvaluator:
+    """A network that a backend has opened.
+
+    Args:
+        network: Its file.
+        model: The network in the backend.
+        plan: How the backend runs it; nothing in it is left open.
+        description: The plan and why it was chosen, for an ``info string``.
+    """
+
+    def __init__(self, network: NetworkFile, model: Model, plan: Plan, description: str) -> None:
+        self.plan = plan
+        """Plan by which it is run."""
+        self.batch_size = plan.batch_size
+        self.slots = plan.slots
+        self.identity = f"{network.of(plan.precision).digest}-{plan.precision}-{plan.backend}"
+        self._model = model
+        self._description = description
+
+    def allocate(self, capacity: int) -> Slot:
+        """Memory for a batch of up to ``capacity`` positions."""
+        return self._model.allocate(capacity)
+
+    def run(self, slot: Slot, n: int) -> None:
+        """Evaluate the first n positions of a slot."""
+        self._model.run(slot, n)
+
+    def core(self, slot: Slot) -> CoreEvaluator | None:
+        """Runner of a slot's batches in the native core; None: the backend is another library."""
+        core = getattr(self._model, "core", None)
+        return None if core is None else core(slot)
+
+    def close(self) -> None:
+        """Free the network."""
+        self._model.close()
+
+    def describe(self) -> str:
+        """The chosen configuration, for an ``info string``."""
+        return self._description
+
+
+class StubEvaluator:
+    """A native evaluator behind the protocol.
+
+    Args:
+        native: The native evaluator.
+        identity: Its name.
+        batch_size: Positions per batch.
+    """
+
+    slots = 1
+
+    def __init__(self, native: HashEvaluator | UniformEvaluator, identity: str, batch_size: int) -> None:
+        self._native = native
+        self.identity = identity
+        self.batch_size = batch_size
+
+    def allocate(self, capacity: int) -> PlaneSlot:
+        """Memory for a batch of up to ``capacity`` positions."""
+        return PlaneSlot.zeros(capacity)
+
+    def run(self, slot: Slot, n: int) -> None:
+        """Evaluate the first n positions of a slot."""
+        assert isinstance(slot, PlaneSlot)
+        self._native.run(slot.input, n, slot.logits, slot.values)
+
+    def close(self) -> None:
+        """Nothing to free."""
+
+
+class CoreStubEvaluator(StubEvaluator):
+    """One whose batches the core runs by itself."""
+
+    def core(self, slot: Slot) -> HashEvaluator | UniformEvaluator:
+        """The native evaluator."""
+        return self._native
+
+
+def hash_evaluator(batch_size: int = 16, seed: int = 0) -> CoreStubEvaluator:
+    """Policy and value from a hash of the position: arbitrary, as sharp as a network's, and reproducible."""
+    return CoreStubEvaluator(HashEvaluator(seed), f"hash-{seed}", batch_size)
+
+
+def uniform_evaluator(batch_size: int = 16) -> CoreStubEvaluator:
+    """The same logit for every move and the value 0.5 for every position."""
+    return CoreStubEvaluator(UniformEvaluator(), "uniform", batch_size)
+
+
+LONGEST_S = 10.0
+"""The end waits for the calls this long: a batch takes less, but a library may hang."""
+
+
+class Calls:
+    """A context for calls that must have returned when the program ends. Any thread may enter it, again if it likes."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._running = 0
+        self._is_over = False
+
+    def __enter__(self) -> None:
+        with self._changed:
+            if threading.current_thread() is not threading.main_thread():
+                self._changed.wait_for(lambda: not self._is_over)  # for ever: the program has ended
+            self._running += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._changed:
+            self._running -= 1
+            if self._is_over:
+                self._changed.notify_all()
+
+    def end(self) -> None:
+        """Let no other thread begin a call, and wait for those that have begun."""
+        with self._changed:
+            self._is_over = True
+            self._changed.wait_for(lambda: self._running == 0, LONGEST_S)
+
+
+LIBRARY_CALLS = Calls()
+"""Every call into a library by a thread that the end of the program does not wait for."""
+atexit.register(LIBRARY_CALLS.end)
+
+
+LEAST_PROBABILITY = 1e-30
+"""Keeps the logarithm of a probability finite."""
+
+
+@dataclass(frozen=True, slots=True)
+class EnsembleSlot(Slot):
+    """A slot with a slot for each network; positions are written into all of them."""
+
+    parts: tuple[Slot, ...]
+
+
+class EnsembleEvaluator:
+    """The weighted mean of several networks: of their win rates, and of their move probabilities.
+
+    Args:
+        evaluators: The networks, on any devices. They are closed with the ensemble.
+        weights: One for each, above 0; only their ratios count. None: all the same.
+
+    Raises:
+        ValueError: There is no evaluator, or the weights do not fit.
+    """
+
+    def __init__(self, evaluators: Sequence[Evaluator], weights: Sequence[float] | None = None) -> None:
+        self._evaluators = tuple(evaluators)
+        given = [1.0] * len(self._evaluators) if weights is None else list(weights)
+        if not self._evaluators:
+            raise InvalidValueError("an ensemble needs at least one evaluator")
+        if len(given) != len(self._evaluators):
+            raise InvalidValueError(f"{len(self._evaluators)} evaluators need as many weights, not {len(given)}")
+        if not all(math.isfinite(weight) and weight > 0 for weight in given):
+            raise InvalidValueError(f"weights must be above 0: {', '.join(f'{weight:g}' for weight in given)}")
+        self._weights = [weight / sum(given) for weight in given]
+        self.batch_size = min(evaluator.batch_size for evaluator in self._evaluators)
+        self.slots = max(evaluator.slots for evaluator in self._evaluators)
+
+    @property
+    def identity(self) -> str:
+        """The identities of the networks with their weights."""
+        parts = zip(self._weights, self._evaluators, strict=True)
+        return "+".join(f"{weight:.4g}*{evaluator.identity}" for weight, evaluator in parts)
+
+    def allocate(self, capacity: int) -> EnsembleSlot:
+        """Memory for a batch of up to ``capacity`` positions."""
+        parts = tuple(evaluator.allocate(capacity) for evaluator in self._evaluators)
+        return EnsembleSlot(
+            input=JointInput([part.input for part in parts]),
+            logits=np.zeros((capacity, MAX_MOVES), np.float32),
+            values=np.zeros(capacity, np.float32),
+            parts=parts,
+        )
+
+    def run(self, slot: Slot, n: int) -> None:
+        """Evaluate the first n positions of a slot with one network after the other.
+
+        With several slots one network works on a batch while another works on the next.
+        """
+        assert isinstance(slot, EnsembleSlot)
+        counts = slot.input.counts[:n]
+        width = int(counts.max(initial=0))
+        legal = np.arange(width) < counts[:, np.newaxis]
+        values = np.zeros(n, np.float32)
+        probabilities = np.zeros((n, width), np.float32)
+        for weight, evaluator, part in zip(self._weights, self._evaluators, slot.parts, strict=True):
+            evaluator.run(part, n)
+            values += weight * part.values[:n]
+            probabilities += weight * _softmax(part.logits[:n, :width], legal)
+        slot.values[:n] = np.clip(values, 0, 1)
+        slot.logits[:n, :width] = np.log(np.maximum(probabilities, LEAST_PROBABILITY))
+
+    def close(self) -> None:
+        """Close the networks."""
+        for evaluator in self._evaluators:
+            evaluator.close()
+
+    def describe(self) -> str:
+        """The networks and their weights, for an ``info string``."""
+        parts = zip(self._weights, self._evaluators, strict=True)
+        return "mean of " + ", ".join(f"{weight:.1%} {_describe(evaluator)}" for weight, evaluator in parts)
+
+
+def _describe(evaluator: Evaluator) -> str:
+    describe = getattr(evaluator, "describe", None)
+    return evaluator.identity if describe is None else str(describe())
+
+
+def _softmax(logits: NDArray[np.float32], legal: NDArray[np.bool_]) -> NDArray[np.float32]:
+    """Probabilities [n, width] of the legal moves; rows without any are 0."""
+    masked = np.where(legal, logits, -np.inf)
+    top = np.max(masked, axis=1, keepdims=True, initial=-np.inf)
+    weights = np.exp(masked - np.where(np.isfinite(top), top, 0))
+    return weights / np.maximum(weights.sum(axis=1, keepdims=True), LEAST_PROBABILITY)

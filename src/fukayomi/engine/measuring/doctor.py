@@ -6,14 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fukayomi.engine import choice
-from fukayomi.engine.choice import Trial
+from fukayomi.engine.choice import Trial, remember
 from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.evaluators.backends.backend import BACKENDS, PRECISIONS, Backend, Plan, get_backend, versions
 from fukayomi.engine.evaluators.backends.machine import Machine, this_machine
 from fukayomi.engine.evaluators.backends.native import Native
 from fukayomi.engine.evaluators.backends.network_file import NetworkFile, int8_path
 from fukayomi.engine.network import find_network
-from fukayomi.engine.remembered import remember
 from fukayomi.listener import SILENT, Listener
 from fukayomi.tabular import Tabular
 

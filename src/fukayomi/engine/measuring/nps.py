@@ -156,9 +156,9 @@ class NpsComparison(Tabular):
 
     def plot(self) -> "Figure":
         """A picture: the mean of each rate, from the slowest to the fastest search."""
-        from matplotlib.figure import Figure
+        from fukayomi.pictures import new_figure
 
-        figure = Figure(figsize=(8, 1.2 + 0.5 * len(self.rates)), layout="constrained")
+        figure = new_figure(figsize=(8, 1.2 + 0.5 * len(self.rates)), layout="constrained")
         axes = figure.add_subplot()
         for row, rate in enumerate(reversed(self.rates)):
             axes.plot([rate.minimum, rate.maximum], [row, row], color="#727a86", linewidth=2, solid_capstyle="butt")

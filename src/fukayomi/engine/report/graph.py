@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from fukayomi.engine.analysis.game_analysis import GameAnalysis, Mistake, MoveAnalysis
 from fukayomi.errors import InvalidValueError
-from fukayomi.pictures import Language, default_language, japanese_font, picture_bytes
+from fukayomi.pictures import Language, default_language, japanese_font, new_figure, picture_bytes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -91,13 +91,12 @@ def draw(analysis: GameAnalysis, language: Language | None = None) -> "Figure":
         ValueError: `language` is "ja" and no Japanese font is installed.
     """
     import matplotlib as mpl
-    from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
 
     language = language or default_language()
     labels = labels_of(analysis, language)
     with mpl.rc_context(_style(language)):
-        figure = Figure(figsize=SIZE, facecolor=COLORS["card"])
+        figure = new_figure(figsize=SIZE, facecolor=COLORS["card"])
         upper, lower = figure.subplots(2, 1, sharex=True, gridspec_kw={"height_ratios": (3, 2), "hspace": 0.09})
         figure.subplots_adjust(left=0.066, right=0.985, top=0.94, bottom=0.095)
         _draw_winrate(upper, analysis, language)

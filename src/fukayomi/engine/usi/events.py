@@ -12,8 +12,7 @@ from collections import deque
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 
-from fukayomi.engine.usi.job import Job
-from fukayomi.engine.usi.mate import MateJob
+from fukayomi.engine.usi.job import Job, MateJob
 from fukayomi.engine.usi_input import Line
 
 TOGETHER_S = 0.5

@@ -22,16 +22,13 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING, BinaryIO
 
 from fukayomi.engine import network
-from fukayomi.engine.answer.go import has_limits, limits_of
-from fukayomi.engine.answer.move_choice import Known, MoveChoice
+from fukayomi.engine.answer.move_choice import Known, MoveChoice, has_limits, limits_of
 from fukayomi.engine.answer.output import Output, info_lines
-from fukayomi.engine.clock import Budget, Lateness
-from fukayomi.engine.control import Control, Limits
+from fukayomi.engine.control import Budget, Control, Lateness, Limits
 from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.settings import UsiSettings, usi_options
 from fukayomi.engine.usi.events import Busy, EndOfInput, Event, Events, Loaded, Searched, Solved
-from fukayomi.engine.usi.job import Job
-from fukayomi.engine.usi.mate import MateJob
+from fukayomi.engine.usi.job import Job, MateJob
 from fukayomi.engine.usi_input import Line, read_lines
 from fukayomi.shogi import BLACK, WHITE, Position, ShogiError
 from fukayomi.tabular import printable

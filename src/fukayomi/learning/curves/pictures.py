@@ -1,14 +1,18 @@
-"""Pictures and pages of training curves."""
+"""Pictures and pages of training curves.
+
+Training runs with their curves: a table, a picture, a page.
+"""
 
 # pyright: reportUnknownMemberType=false
-# (matplotlib's own types are incomplete.)
 
 import base64
 import logging
 import warnings
-from collections.abc import Generator
+from collections import Counter
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -16,14 +20,14 @@ import numpy as np
 
 from fukayomi.errors import InvalidValueError
 from fukayomi.files.atomic import replace_file
-from fukayomi.learning.curves.series import Curve
-from fukayomi.pictures import Language, default_language, japanese_font, kind_of, picture_bytes
+from fukayomi.learning.curves.readers import HEAD_MEASURES, KINDS, MEASURES, Curve, CurveError, Key, read_run
+from fukayomi.pictures import Language, default_language, japanese_font, kind_of, new_figure, picture_bytes
+from fukayomi.tabular import Tabular, printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from fukayomi.learning.curves.runs import Run, Runs
 
 Theme = Literal["light", "dark"]
 
@@ -82,7 +86,6 @@ THEMES: Final[dict[Theme, Colors]] = {
 
 def draw(runs: "Runs", *, smooth: float | None, log_x: bool, theme: Theme, language: Language | None) -> "Figure":
     """The picture; arguments as in `Runs.plot`."""
-    from matplotlib.figure import Figure
 
     language = language or default_language()
     colors = THEMES[theme]
@@ -93,7 +96,7 @@ def draw(runs: "Runs", *, smooth: float | None, log_x: bool, theme: Theme, langu
     lines = -(-len(shown) // columns)
     with styled(theme, language):
         size = (PANEL_SIZE[0] * columns, PANEL_SIZE[1] * lines + 0.25 * (2 + len(runs.runs) // COLUMNS))
-        figure = Figure(figsize=size, facecolor=colors.card, layout="constrained")
+        figure = new_figure(figsize=size, facecolor=colors.card, layout="constrained")
         grid = figure.subplots(lines, columns, squeeze=False).flatten().tolist()
         for axes, measure in zip(grid, shown, strict=False):
             for number, run in enumerate(runs.runs):
@@ -250,3 +253,117 @@ def _page(runs: "Runs", pictures: dict[Theme, bytes]) -> str:
         names=PANELS,
         pictures={theme: base64.b64encode(data).decode() for theme, data in pictures.items()},
     )
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A training run as far as it has come."""
+
+    name: str
+    """Name in tables and pictures."""
+    path: Path
+    """Its folder or file."""
+    curves: Mapping[Key, Curve]
+    """The curves by kind, "train" or "test", and measure."""
+
+    @property
+    def last_step(self) -> int:
+        """The last step that has a point."""
+        return max(int(curve.steps[-1]) for curve in self.curves.values())
+
+    def last_test(self) -> dict[str, float]:
+        """The last metrics on the test set; empty without any."""
+        return {
+            measure: float(self.curves["test", measure].values[-1])
+            for measure in MEASURES
+            if ("test", measure) in self.curves
+        }
+
+
+class Runs(Tabular):
+    """Several runs, whose curves are drawn in one picture."""
+
+    def __init__(self, runs: Sequence[Run]) -> None:
+        self.runs = tuple(runs)
+        """The runs, in the order given."""
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row for each step of a run's training and test curves; None where a curve has no point.
+
+        Losses of further heads are there if a run has them.
+        """
+        there = {key[1] for run in self.runs for key in run.curves}
+        measures = [name for name in MEASURES if name not in HEAD_MEASURES or name in there]
+        found: list[dict[str, Any]] = []
+        for run in self.runs:
+            for kind in KINDS:
+                curves = {measure: run.curves.get((kind, measure), Curve(())) for measure in measures}
+                points = {measure: curve.points() for measure, curve in curves.items()}
+                for step in sorted({step for each in points.values() for step in each}):
+                    values = {measure: each.get(step) for measure, each in points.items()}
+                    found.append({"run": run.name, "kind": kind, "step": step, **values})
+        return found
+
+    def plot(
+        self,
+        path: Path | str | None = None,
+        *,
+        smooth: float | None = None,
+        log_x: bool = False,
+        theme: "Theme" = "light",
+        language: "Language | None" = None,
+    ) -> "Figure":
+        """Draw a panel for each measure: training smoothed, as lines, and the test set as points.
+
+            runs = fukayomi.learning.runs(["runs/a", "runs/b"])
+            runs.plot("curves.svg", smooth=500)
+
+        Args:
+            path: Also write it to this file: .svg, .png, or .html for a page in light and dark with
+                the last metrics as a table.
+            smooth: Width of the running mean in steps, over which a point's weight falls to 1/e; 0: no smoothing. None:
+                one in fifty of the longest run's steps.
+            log_x: Draw steps on a logarithmic axis.
+            theme: "light" or "dark".
+            language: Of the labels, "ja" or "en". None: Japanese where the locale is Japanese and a Japanese font is
+                installed, otherwise English.
+
+        Raises:
+            ValueError: The path has another suffix, or Japanese labels of a .png have no font.
+            OSError: The file cannot be written.
+        """
+        figure = draw(self, smooth=smooth, log_x=log_x, theme=theme, language=language)
+        if path is not None:
+            write(self, figure, Path(path), smooth=smooth, log_x=log_x, theme=theme, language=language)
+        return figure
+
+
+def runs(paths: Mapping[str, str | PathLike[str]] | Sequence[str | PathLike[str]] | str | PathLike[str]) -> Runs:
+    """Read the curves of training runs, finished or not.
+
+        runs(["runs/a", "runs/b"]).plot("curves.html")
+        runs({"with averages": "runs/a", "without": "runs/b"}).to_pandas()
+
+    Where a run was stopped and resumed, the later start counts from the step on from which it went on.
+
+    Args:
+        paths: Folders of runs with `log.jsonl` or files of TensorBoard, which may be another program's, or such files;
+            by name, or named by their folders.
+
+    Raises:
+        CurveError: A path has no curves, a file is damaged, or no path is given.
+    """
+    if isinstance(paths, str | PathLike):
+        paths = [paths]
+    named = {name: Path(path) for name, path in paths.items()} if isinstance(paths, Mapping) else _named(paths)
+    if not named:
+        raise CurveError("there are no runs to read")
+    return Runs([Run(printable(name), path, read_run(path).curves()) for name, path in named.items()])
+
+
+def _named(paths: Sequence[str | PathLike[str]]) -> dict[str, Path]:
+    """Paths by the name of their folder, or by the whole path where several have the same name."""
+    given = list(dict.fromkeys(map(Path, paths)))
+    names = [(path.absolute().parent if path.is_file() else path.absolute()).name for path in given]
+    counts = Counter(names)
+    return {name if counts[name] == 1 else str(path): path for name, path in zip(names, given, strict=True)}

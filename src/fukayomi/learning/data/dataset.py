@@ -1,36 +1,35 @@
 """`Dataset`: training data in files, as samples, arrays, batches, or a torch dataset."""
 
 import operator
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fukayomi import _native
 from fukayomi._native import EVAL_SCALE, NO_POLICY_LABEL, POLICY_LABELS
+from fukayomi.data.formats.format import DataFileError
 from fukayomi.data.formats.hcpe import HCPE
 from fukayomi.data.formats.kinds import DataFormat
 from fukayomi.data.formats.psv import PSV
-from fukayomi.data.formats.rows import DataFileError
 from fukayomi.data.formats.table import UnknownDataError, detect_data, refusal
 from fukayomi.errors import InvalidValueError
 from fukayomi.files.inputs import problem_of
-from fukayomi.learning.data.batch import Batch, HeadArrays
-from fukayomi.learning.data.batches import Part, epoch_order, prefetch
+from fukayomi.learning.data.batch import Batch, HeadArrays, Part, epoch_order, prefetch
 from fukayomi.learning.data.sources import AveragedPositions, Games, Rows, Source
-from fukayomi.learning.layers import LayerError, find_layer, find_layer_weights, is_layer, layers_of
-from fukayomi.learning.position_weights import weights_of
-from fukayomi.learning.settings import TEMPERATURE
+from fukayomi.learning.layers import LayerError, find_layer, find_layer_weights, is_layer, layers_of, weights_of
+from fukayomi.learning.settings import TEMPERATURE, TrainingError
 from fukayomi.listener import SILENT, Listener
 from fukayomi.shogi import Move, Position
 from fukayomi.tabular import counted
 
 if TYPE_CHECKING:
     from fukayomi.learning.data.tensors import TorchDataset
+    from fukayomi.nn.config import HeadName
 
 _ROWS = {DataFormat.HCPE: HCPE, DataFormat.HCPE2: HCPE, DataFormat.PSV: PSV}
 _KINDS = (*_ROWS, DataFormat.HCPE3, DataFormat.AVERAGES)
@@ -419,6 +418,21 @@ def _layered(games: Sequence[Path], layer: str, listener: Listener) -> list[Path
     return [original if path is None else path for original, path in zip(games, found, strict=True)]
 
 
+DatasetLike: TypeAlias = Dataset | str | PathLike[str] | Sequence[str | PathLike[str]]
+"""Positions as functions of `fukayomi.learning` accept them: a dataset, a file of training data, or several files."""
+
+
+def as_dataset(data: DatasetLike) -> Dataset:
+    """The dataset, or one of these files with the usual settings.
+
+    Raises:
+        DataFileError, ValueError: As `Dataset`.
+    """
+    if isinstance(data, Dataset):
+        return data
+    return Dataset(data) if isinstance(data, str | PathLike) else Dataset(*data)
+
+
 def kind_of_data(path: Path) -> DataFormat:
     """The format of training data, by its content.
 
@@ -439,3 +453,20 @@ def kind_of_data(path: Path) -> DataFormat:
     if kind not in _KINDS:
         raise DataFileError(refusal(path, kind, "hcpe, hcpe2, hcpe3, psv and avg"))
     return kind
+
+
+def require_targets(heads: "Collection[HeadName]", data: Dataset) -> None:
+    """Raise TrainingError if a head has nothing to learn from in any of the files."""
+    for name in heads:
+        if not has_targets(name, data):
+            following = "the moves that follow a position: hcpe3 files of whole games, as fukayomi data convert makes"
+            visits = "policies of several moves: hcpe3 or avg files with visits, and a temperature above 0"
+            needed = visits if name == "soft-policy" else following
+            raise TrainingError(f"the head {name} needs {needed}")
+
+
+def has_targets(head: "HeadName", data: Dataset) -> bool:
+    """True if a head has something to learn from in one of the files."""
+    if head == "soft-policy":
+        return data.has_choices
+    return head == "wdl" or data.has_following_moves

@@ -18,11 +18,11 @@ from fukayomi import _native
 from fukayomi._native import EVAL_SCALE, NO_POLICY_LABEL, POLICY_LABELS
 from fukayomi.data.formats.averages import MOVE, POSITION, check_averages, read_averages
 from fukayomi.data.formats.evaluations import EvalTally
+from fukayomi.data.formats.format import DataFileError, map_rows
 from fukayomi.data.formats.hcpe import HCPE, RESULT_FLAGS, without_flags
 from fukayomi.data.formats.psv import psv_to_hcpe
-from fukayomi.data.formats.rows import DataFileError, map_rows
 from fukayomi.learning.data.batch import Batch, HeadArrays
-from fukayomi.learning.position_weights import read_weights
+from fukayomi.learning.layers import read_weights
 from fukayomi.listener import Listener
 from fukayomi.nn.config import SHORT_TERM_PLIES
 from fukayomi.shogi import Move

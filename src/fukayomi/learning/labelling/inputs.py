@@ -13,15 +13,14 @@ from numpy.typing import NDArray
 
 from fukayomi import _native
 from fukayomi.data.convert.blocks import Block, Inputs, read_blocks
-from fukayomi.data.formats.content import as_rows, games_of_rows
 from fukayomi.data.formats.games import PlayedGame, Targets, make_games, read_played, useful_ending
 from fukayomi.data.formats.hcp import HCP, white_to_move
 from fukayomi.data.formats.hcpe import Rows, without_flags
 from fukayomi.data.formats.hcpe3 import Games
 from fukayomi.data.formats.kinds import DataFormat
-from fukayomi.data.jobs.inputs import Files, opened
-from fukayomi.data.records.reading import Dropped
-from fukayomi.data.records.skipped import Skipped
+from fukayomi.data.formats.table import as_rows, games_of_rows
+from fukayomi.data.jobs.job import Files, opened
+from fukayomi.data.records.reading import Dropped, Skipped
 from fukayomi.learning.labelling.labels import LabelColumns
 from fukayomi.learning.labelling.settings import LabelError, Plies
 from fukayomi.shogi import Move, Position, ShogiError

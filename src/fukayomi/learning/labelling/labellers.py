@@ -15,10 +15,9 @@ from pathlib import Path
 from queue import SimpleQueue
 
 from fukayomi._native import MAX_MOVES
-from fukayomi.arena.game.choices import STALL_MS
 from fukayomi.arena.game.player import PlayerFailedError
-from fukayomi.arena.game.rules import EngineSettings
-from fukayomi.arena.game.usi_searcher import UsiSearcher
+from fukayomi.arena.game.rules import STALL_MS, EngineSettings
+from fukayomi.arena.game.usi_player import UsiSearcher
 from fukayomi.engine.engine import Engine
 from fukayomi.engine.network import Network
 from fukayomi.learning.labelling.labels import Label, label_of_lines, label_of_search

@@ -14,11 +14,9 @@ from typing import Any
 
 from fukayomi.data.convert.blocks import Inputs, VerbError
 from fukayomi.data.formats.kinds import DataFormat
-from fukayomi.data.jobs.inputs import Files
-from fukayomi.data.jobs.job import Job
-from fukayomi.data.jobs.summary import Summary
-from fukayomi.data.records.skipped import Skipped
-from fukayomi.data.verbs.job import finish
+from fukayomi.data.jobs.job import Files, Job, Summary
+from fukayomi.data.records.reading import Skipped
+from fukayomi.data.verbs import finish
 from fukayomi.engine.network import Network
 from fukayomi.learning.labelling.inputs import open_positions, read_batches
 from fukayomi.learning.labelling.labellers import Labeller, NetworkLabeller, UsiLabeller, label_in_order

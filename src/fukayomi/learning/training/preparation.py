@@ -1,7 +1,11 @@
-"""Preparation before the first step: the state of an earlier run, and the number of CPU threads."""
+"""Preparation before the first step: the state of an earlier run, and the number of CPU threads.
+
+Distillation: another network's policy and value as targets.
+"""
 
 # pyright: reportUnknownMemberType=false
 
+import hashlib
 from collections.abc import Mapping
 from contextlib import closing
 from copy import deepcopy
@@ -10,21 +14,21 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
+from fukayomi._native import POLICY_LABELS
 from fukayomi.learning.checkpoint import Checkpoint, CheckpointError, load_checkpoint
-from fukayomi.learning.data.batches import training_batches
-from fukayomi.learning.data.dataset import Dataset
+from fukayomi.learning.data.batch import training_batches
+from fukayomi.learning.data.dataset import Dataset, require_targets
 from fukayomi.learning.data.tensors import TensorBatch
 from fukayomi.learning.devices import choose_precision, fastest_threads, measure_threads
-from fukayomi.learning.head_losses import require_targets
-from fukayomi.learning.listeners.listener import TrainingListener
-from fukayomi.learning.models import load_model, load_network
-from fukayomi.learning.optimization.schedule import Schedule
+from fukayomi.learning.listeners import TrainingListener
+from fukayomi.learning.loss import TeacherTargets
+from fukayomi.learning.models import OnnxNetwork, load_model, load_network
+from fukayomi.learning.optimization import Schedule
 from fukayomi.learning.settings import TrainingError, TrainingSettings
 from fukayomi.learning.training.configuration import with_weight
 from fukayomi.learning.training.parallel import Processes
-from fukayomi.learning.training.teacher import Teacher
 from fukayomi.learning.training.trainer import Trainer
 from fukayomi.nn.config import NetworkConfigError
 from fukayomi.nn.growth import embed_network
@@ -33,6 +37,55 @@ from fukayomi.nn.parameters import AnyNetwork, make_network
 from fukayomi.nn.sparse import SparseNetwork
 from fukayomi.nn.sparse_config import AnyConfig, SparseConfig
 from fukayomi.tabular import counted
+
+
+class Teacher:
+    """Evaluates each batch with another network, without gradients, just before the step.
+
+    The targets are probabilities over all 2187 labels; a good network leaves little to illegal moves, and a sparse one
+    nothing to others than those that the search tries.
+
+    Args:
+        network: A network in torch, or an ONNX file; this and a sparse one compute on the CPU.
+        device: Where the batches are.
+        weight: Share of the teacher in the loss, 0 to 1.
+        temperature: The policy is softmax(logits / temperature).
+    """
+
+    def __init__(self, network: nn.Module, device: torch.device, *, weight: float, temperature: float) -> None:
+        self._device = device
+        self._where = torch.device("cpu") if isinstance(network, OnnxNetwork | SparseNetwork) else device
+        self._network = network.to(self._where).eval()
+        self._weight, self._temperature = weight, temperature
+
+    @property
+    def digest(self) -> str:
+        """16 hexadecimal digits that tell networks apart: of the SHA-256 of its weights, or of an ONNX file."""
+        if isinstance(self._network, OnnxNetwork):
+            return self._network.digest
+        sha = hashlib.sha256()
+        for name, tensor in self._network.state_dict().items():
+            sha.update(name.encode())
+            sha.update(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes())
+        return sha.hexdigest()[:16]
+
+    def __call__(self, batch: TensorBatch) -> TeacherTargets:
+        """Targets [N, 2187] and [N] for the positions of a batch."""
+        with torch.no_grad():
+            policy, value = self._outputs(batch)
+        return TeacherTargets(policy.to(self._device), torch.sigmoid(value.to(self._device).float()), self._weight)
+
+    def _outputs(self, batch: TensorBatch) -> tuple[Tensor, Tensor]:
+        """Probabilities of all labels, [N, 2187], and the value's logits, [N]."""
+        if isinstance(self._network, SparseNetwork):
+            positions, moves = batch.moves()
+            logits, value = self._network(positions)
+            policy = torch.zeros(len(batch), POLICY_LABELS)
+            policy.flatten()[moves.places] = moves.log_softmax(logits / self._temperature).exp()
+            return policy, value
+        policy, value = self._network(*(each.to(self._where) for each in batch.features_for(self._network)))
+        return torch.softmax(policy.float() / self._temperature, dim=1), value.squeeze(1)
+
 
 LOSS_SETTINGS = (
     "files", "positions", "temperature", "eval_scale", "layer", "n_step", "weights", "val_lambda", "val_lambda_decay",

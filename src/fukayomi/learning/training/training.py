@@ -16,13 +16,12 @@ import torch
 from torch import nn
 
 from fukayomi.interruption import StopRequest
-from fukayomi.learning.data.batches import training_batches
-from fukayomi.learning.data.dataset import Dataset
+from fukayomi.learning.data.batch import training_batches
+from fukayomi.learning.data.dataset import Dataset, DatasetLike, as_dataset
 from fukayomi.learning.data.tensors import TensorBatch
 from fukayomi.learning.devices import choose_device, use_threads
-from fukayomi.learning.listeners.listener import SILENT, RunStart, TrainingListener, TrainingStep
-from fukayomi.learning.optimization.averaging import ESTIMATION_POSITIONS
-from fukayomi.learning.optimization.schedule import Schedule
+from fukayomi.learning.listeners import SILENT, RunStart, TrainingListener, TrainingStep
+from fukayomi.learning.optimization import ESTIMATION_POSITIONS, Schedule
 from fukayomi.learning.settings import (
     CHECKPOINT_INTERVAL,
     EVAL_INTERVAL,
@@ -32,11 +31,11 @@ from fukayomi.learning.settings import (
     TrainingSettings,
 )
 from fukayomi.learning.training.configuration import resolved
-from fukayomi.learning.training.guard import LossGuard
 from fukayomi.learning.training.parallel import join, local_device
 from fukayomi.learning.training.preparation import prepare
-from fukayomi.learning.training.reporter import Reporter, TrainingResult
-from fukayomi.learning.training.run_folder import RunFolder
+from fukayomi.learning.training.run_folder import LossGuard, RunFolder
+from fukayomi.learning.training.trainer import Reporter, TrainingResult
+from fukayomi.listener import Listener, of_kind
 from fukayomi.nn.parameters import AnyNetwork
 from fukayomi.nn.sparse_config import AnyConfig, SparseConfig
 
@@ -46,10 +45,10 @@ MOST_THREADS = 1024
 
 def train(
     config: AnyConfig,
-    data: Dataset,
+    data: DatasetLike,
     out: Path | str,
     *,
-    test: Dataset | None = None,
+    test: DatasetLike | None = None,
     settings: TrainingSettings = TrainingSettings(),  # noqa: B008 - frozen
     initial: AnyNetwork | Path | str | None = None,
     teacher: nn.Module | Path | str | None = None,
@@ -59,7 +58,7 @@ def train(
     checkpoint_interval: int = CHECKPOINT_INTERVAL,
     test_positions: int = TEST_POSITIONS,
     resume: bool = False,
-    listener: TrainingListener = SILENT,
+    listener: Listener = SILENT,
 ) -> TrainingResult:
     """Train a network until all steps are done or the user stops the run.
 
@@ -71,10 +70,10 @@ def train(
     Args:
         config: Shape of the network, of either family. A sparse one is trained on the CPU in float32 by one process;
             `PRESETS["sparse"]` has good settings.
-        data: Training positions; its temperature and evaluation scale make the targets.
+        data: Training positions, a `Dataset` or files; a dataset's temperature and evaluation scale make the targets.
         out: Folder of the run, for its last two checkpoints and `config.toml`, which repeats it but cannot name
             networks that are given in torch; new or empty, unless the run is resumed.
-        test: Test positions; None: no evaluation.
+        test: Test positions, a `Dataset` or files; None: no evaluation.
         settings: What determines the weights, besides data and shape.
         initial: A network from whose weights training begins; a file of any kind that `load_network` reads. It has
             the same shape or grows to it (`fukayomi.nn.grow_network`); further heads that it lacks begin at random. A
@@ -90,7 +89,7 @@ def train(
         checkpoint_interval: Steps between two checkpoints; the last step always has one.
         test_positions: Size of the sample that is evaluated; after the last step, the whole test set is.
         resume: Go on from the checkpoint in the folder. Settings may change, except the optimiser.
-        listener: Follows the run.
+        listener: Follows the run; a `TrainingListener` hears of steps and evaluations too.
 
     Raises:
         TrainingError: The folder is in use, there are fewer positions than a batch, no file has the targets of a
@@ -113,21 +112,22 @@ def train(
     threads = None if threads is None else operator.index(threads)
     if threads is not None and not 1 <= threads <= MOST_THREADS:
         raise TrainingError(f"threads must be 1 to {MOST_THREADS}, not {threads}")
+    data, test = as_dataset(data), None if test is None else as_dataset(test)
     if isinstance(config, SparseConfig) and str(device) == "auto":
         device = "cpu"
     where, folder = choose_device(local_device(device)), RunFolder(Path(out))
     processes = join(where)
-    listener = listener if processes.is_main else SILENT
+    follower = of_kind(listener, TrainingListener) if processes.is_main else SILENT
     if processes.is_main:
         folder.require_begun() if resume else folder.require_unused()
     prepared = prepare(
         config, data, settings, where, processes, folder.checkpoint if resume else None,
-        initial=initial, teacher=teacher, threads=threads, listener=listener,
+        initial=initial, teacher=teacher, threads=threads, listener=follower,
     )  # fmt: skip
     trainer, schedule, step = prepared.trainer, prepared.schedule, prepared.step
     steps = schedule.steps
     run = RunStart(step, steps, settings.batch, folder.path)
-    reporter = Reporter(run, listener, test, test_positions, settings.val_lambda)
+    reporter = Reporter(run, follower, test, test_positions, settings.val_lambda)
     guard = LossGuard(settings.max_rise, step, prepared.guard)
     batches = training_batches(
         data, settings.batch, seed=settings.seed, start=step, stop=steps, rows=processes.rows(settings.batch),
@@ -135,7 +135,7 @@ def train(
     )  # fmt: skip
     guarded = folder.keeping_good_weights() if processes.is_main else nullcontext()
     lock = folder.lock if processes.is_main else nullcontext
-    with lock(), use_threads(prepared.threads), StopRequest() as stop, guarded, reported(listener, run):
+    with lock(), use_threads(prepared.threads), StopRequest() as stop, guarded, reported(follower, run):
         if processes.is_main:
             setup = RunSettings(
                 initial=_file_of(initial), teacher=_file_of(teacher), device=str(device), threads=prepared.threads,
@@ -148,7 +148,7 @@ def train(
             guard.check_weights(step, trainer.network.state_dict())
             if processes.is_main:
                 folder.save(trainer.checkpoint(step, prepared.used, guard.state()))
-                listener.checkpoint(step, folder.checkpoint)
+                follower.checkpoint(step, folder.checkpoint)
 
         saved = step
         for batch in reporter.batches(batches):

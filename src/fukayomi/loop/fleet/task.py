@@ -20,9 +20,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from fukayomi import __version__
 from fukayomi.engine.evaluators.backends.network_file import NetworkFile, int8_path
 from fukayomi.files.atomic import replace_file
-from fukayomi.loop.families import ONNX, suffix_of
 from fukayomi.loop.fleet.store import Store, StoreError
-from fukayomi.loop.settings import LoopError
+from fukayomi.loop.settings import ONNX, LoopError, suffix_of
 from fukayomi.selfplay.chunk import Sha256
 from fukayomi.selfplay.league import LeagueSettings
 from fukayomi.selfplay.openings import Openings, OpeningSet

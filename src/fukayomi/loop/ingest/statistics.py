@@ -9,8 +9,8 @@ from pydantic import BaseModel, ConfigDict
 
 from fukayomi import _native
 from fukayomi._native import EVAL_SCALE
+from fukayomi.data.formats.format import position_keys
 from fukayomi.data.formats.hcpe import RESULT_BITS
-from fukayomi.data.formats.rows import position_keys
 from fukayomi.shogi import Move
 
 _Ints = NDArray[np.integer[Any]]

@@ -13,12 +13,10 @@ import numpy as np
 from fukayomi.engine.report.rendering import render
 from fukayomi.files.atomic import replace_file
 from fukayomi.learning.curves.pictures import PANEL_SIZE, PANELS, THEMES, Colors, Theme, picture, styled
-from fukayomi.learning.curves.readers import CurveError, read_run
-from fukayomi.learning.curves.series import Curve, Key
-from fukayomi.loop.folder import RunFolder
+from fukayomi.learning.curves.readers import Curve, CurveError, Key, read_run
 from fukayomi.loop.journal import Journal
-from fukayomi.loop.report.series import read_series
-from fukayomi.loop.report.status import RunStatus, read_status
+from fukayomi.loop.report.status import RunStatus, read_series, read_status
+from fukayomi.loop.run import RunFolder
 from fukayomi.pictures import Language, default_language
 
 if TYPE_CHECKING:

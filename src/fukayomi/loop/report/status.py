@@ -1,4 +1,7 @@
-"""The state of a learning run: what runs, how fast, how strong."""
+"""The state of a learning run: what runs, how fast, how strong.
+
+Figures of the generations of a run, for pictures.
+"""
 
 import json
 import time
@@ -12,11 +15,11 @@ from fukayomi.arena.ratings.rating import PlayerRating, Ratings
 from fukayomi.arena.statistics.intervals import win_rate
 from fukayomi.files.inputs import read_input
 from fukayomi.listener import Notes
-from fukayomi.loop.families import precision_of
-from fukayomi.loop.folder import RunFolder
 from fukayomi.loop.ingest.manifest import Manifest
 from fukayomi.loop.journal import Gated, Ingested, Journal, Reanalyzed, Trained, network_name
 from fukayomi.loop.listener import LIVE_NAME, LOG_NAME
+from fukayomi.loop.run import RunFolder
+from fukayomi.loop.settings import precision_of
 from fukayomi.tabular import Tabular
 
 LARGEST_LOG = 1 << 28
@@ -175,7 +178,7 @@ def read_status(path: Path | str, rate: Callable[[RunFolder], Ratings | None] | 
     Raises:
         LoopError: The folder is not of a learning run, or its journal is damaged.
     """
-    from fukayomi.loop.matches.strength import rate_networks
+    from fukayomi.loop.matches import rate_networks
 
     folder = RunFolder(path)
     settings = folder.saved_settings()
@@ -325,3 +328,64 @@ def _now(folder: Path) -> Now | None:
         )  # fmt: skip
     except (OSError, ValueError, KeyError, TypeError):
         return None
+
+
+ACCURACIES = ("policy_accuracy", "value_accuracy")
+ENDINGS = ("mates", "resignations", "repetitions", "declarations", "max_plies")
+
+Line = tuple[tuple[int, float], ...]
+"""Values by generation."""
+
+
+@dataclass(frozen=True)
+class GenerationSeries:
+    """Lines over the generations; a line without points is left out."""
+
+    fresh: Mapping[str, Line]
+    """Accuracies on the new games, before the network was trained on them."""
+    test: Mapping[str, Line]
+    """Accuracies on the test files."""
+    plies: Line
+    """Plies a game."""
+    endings: Mapping[str, Line]
+    """Shares of the games by `ENDINGS`, and of the draws."""
+    window: Mapping[str, Line]
+    """Positions in all (`all`), and in the window (`window`)."""
+    wrong: Line
+    """Share of wrong resignations among those that were checked."""
+
+
+def read_series(journal: Journal) -> GenerationSeries:
+    """The series of a run, from its journal."""
+    played = [entry for entry in journal.played if entry.games]
+    trained = journal.all(Trained)
+
+    def share(name: str) -> Line:
+        return tuple((each.generation, each.results.get(name, 0) / each.games) for each in played)
+
+    endings = {name: share(name) for name in ENDINGS if any(each.results.get(name, 0) for each in played)}
+    return GenerationSeries(
+        fresh=_metrics({each.generation: each.fresh for each in trained if each.fresh}),
+        test=_metrics({each.generation: each.test for each in trained if each.test}),
+        plies=tuple((each.generation, each.plies / each.games) for each in played),
+        endings=endings | ({"draws": share("draws")} if played else {}),
+        window={
+            "all": tuple((each.generation, float(each.seen_positions)) for each in trained),
+            "window": tuple((each.generation, float(each.window)) for each in trained),
+        }
+        if trained
+        else {},
+        wrong=tuple(
+            (each.generation, each.wrong_resignations[1] / each.wrong_resignations[0])
+            for each in played
+            if each.wrong_resignations[0]
+        ),
+    )
+
+
+def _metrics(by_generation: Mapping[int, Mapping[str, float]]) -> dict[str, Line]:
+    lines = {
+        name: tuple((generation, values[name]) for generation, values in by_generation.items() if name in values)
+        for name in ACCURACIES
+    }
+    return {name: line for name, line in lines.items() if line}

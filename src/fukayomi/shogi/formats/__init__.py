@@ -6,11 +6,10 @@
 """
 
 from fukayomi.shogi.formats.csa.writer import csa_moves, write_csa
-from fukayomi.shogi.formats.detect import Format, detect_format
 from fukayomi.shogi.formats.jkf import write_jkf
-from fukayomi.shogi.formats.ki2 import write_ki2
 from fukayomi.shogi.formats.kif import write_kif
-from fukayomi.shogi.formats.reader import read_record, read_records, scan_records
+from fukayomi.shogi.formats.kif.writer import write_ki2
+from fukayomi.shogi.formats.reader import Format, detect_format, read_record, read_records, scan_records
 from fukayomi.shogi.formats.usi import write_usi
 from fukayomi.shogi.formats.writer import write_record
 

@@ -6,6 +6,8 @@ U+FFFD: names and comments lose a letter, and at most the game whose moves they 
 Bytes of EUC-JP often decode as Shift_JIS too. Half-width katakana give the mistake away: EUC-JP read as Shift_JIS is
 full of them, and records hardly ever use them. Damaged UTF-8 decodes as Shift_JIS, too; characters of three bytes give
 it away, for text in other encodings hardly ever has them.
+
+Limits of game records from outside.
 """
 
 import re
@@ -13,7 +15,9 @@ from collections.abc import Callable
 from itertools import zip_longest
 from typing import NamedTuple
 
+from fukayomi._native import MOST_PLIES
 from fukayomi.errors import InvalidValueError
+from fukayomi.shogi.record import RecordError
 
 _RETURNS = re.compile("(?<!\r)\r+\n")
 _KATAKANA_RUN = re.compile("[\uff61-\uff9f]+")
@@ -274,3 +278,25 @@ def _euc_character(data: bytes) -> str:
     trail = column + 0x9F if row % 2 else column + 0x40 + (column >= 63)  # 7F is left out
     text = _decode_cp932(bytes([lead, trail]))
     return _LOST if _LOST in text else text
+
+
+LARGEST_RECORD = 64 << 20
+"""Bytes; no larger file is read as one game."""
+
+MOST_VARIATION_PLIES = 100_000
+"""Plies of all variations of a game, each counted from where it leaves the game; later variations are left out."""
+
+
+def check_plies(count: int, name: str, line: int | None) -> None:
+    """Raise an error if a game has more plies than `MOST_PLIES`.
+
+    Args:
+        count: Plies of the game so far.
+        name: Name of the record.
+        line: Line of the last move, if known.
+
+    Raises:
+        RecordError: There are too many.
+    """
+    if count > MOST_PLIES:
+        raise RecordError(name, line, f"a game may have at most {MOST_PLIES} plies")

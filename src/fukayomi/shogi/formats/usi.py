@@ -10,7 +10,7 @@ A word for the end of the game may follow the moves. Blank lines and lines that 
 
 from collections.abc import Iterator
 
-from fukayomi.shogi.formats.limits import MOST_PLIES, check_plies
+from fukayomi.shogi.formats.text import MOST_PLIES, check_plies
 from fukayomi.shogi.position import START_SFEN, IllegalMoveError, Position, ShogiError
 from fukayomi.shogi.record import (
     IllegalMoveInRecordError,

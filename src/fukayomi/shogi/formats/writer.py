@@ -8,10 +8,10 @@ from pathlib import Path
 from fukayomi.errors import InvalidValueError
 from fukayomi.files.atomic import AtomicFile
 from fukayomi.shogi.formats.csa.writer import write_csa
-from fukayomi.shogi.formats.detect import Format
 from fukayomi.shogi.formats.jkf import write_jkf
-from fukayomi.shogi.formats.ki2 import write_ki2
 from fukayomi.shogi.formats.kif import write_kif
+from fukayomi.shogi.formats.kif.writer import write_ki2
+from fukayomi.shogi.formats.reader import Format
 from fukayomi.shogi.formats.usi import write_usi
 from fukayomi.shogi.record import Record, RecordError
 

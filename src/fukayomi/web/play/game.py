@@ -6,12 +6,13 @@ The rules are those of matches (`arena.game`), the engine's answers those that a
 import threading
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from fukayomi.arena.game.clock import GameClock
 from fukayomi.arena.game.referee import ending_of, score_of
+from fukayomi.arena.game.time_control import GameClock
 from fukayomi.engine.engine import Engine
 from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.shogi import BLACK, WHITE, Color, DeclarationRule, Move, Position, ShogiError
@@ -59,17 +60,24 @@ class PlayGame:
         network: What plays; it stays open.
         settings: Options of the engine.
         changed: Called after every change, from any thread, without a lock.
+        first: Makes the contexts in which the engine thinks; other searches pause in them.
 
     Raises:
         PlayError: The position is none, or the game is over there.
     """
 
     def __init__(
-        self, question: PlayQuestion, network: "Network", settings: "UsiSettings", changed: Callable[[], None]
+        self,
+        question: PlayQuestion,
+        network: "Network",
+        settings: "UsiSettings",
+        changed: Callable[[], None],
+        first: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
         self._question = question
         self._rule = DeclarationRule[question.declaration.name]
         self._changed = changed
+        self._first_of_all = first
         self._network = network
         self._position = question.position()
         self._first = len(self._position.moves)
@@ -230,7 +238,11 @@ class PlayGame:
         with self._lock:
             self._check_turn()
             position = self._position.copy()
-        with self._hint_lock, Engine(self._network, memory_mb=HINT_MEMORY_MB, shares_batches=True) as engine:
+        with (
+            self._hint_lock,
+            Engine(self._network, memory_mb=HINT_MEMORY_MB, shares_batches=True) as engine,
+            self._first_of_all(),
+        ):
             result = engine.search(position, nodes=HINT_NODES)
         line = result.lines[0]
         usi = [move.usi() for move in line.pv]
@@ -349,7 +361,8 @@ class PlayGame:
             go = clock.go(color, reader or clock)
             position, began_s = self._position.copy(), self._began_s
         try:
-            answer = self._engine.choose(position, go)
+            with self._first_of_all():
+                answer = self._engine.choose(position, go)
             error = ""
         except EvaluatorError as failed:
             answer, error = None, str(failed)

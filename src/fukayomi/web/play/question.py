@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from fukayomi.arena.game.choices import Declaration
-from fukayomi.arena.game.game_terms import KING_RULES
+from fukayomi.arena.game.rules import KING_RULES, Declaration
 from fukayomi.arena.game.time_control import TimeControl, TimeControlError
 from fukayomi.errors import InvalidValueError
 from fukayomi.shogi import START_SFEN, Position, ShogiError

@@ -3,6 +3,7 @@
 import secrets
 import threading
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Annotated, Any, TypeVar
 
 from pydantic import Field
@@ -58,7 +59,8 @@ class Games:
             network = self._state.network.wait()
             with self._lock:
                 self._make_room()
-                game = PlayGame(question, network, self._state.network.usi, lambda: self._tell(game_id))
+                told = partial(self._tell, game_id)
+                game = PlayGame(question, network, self._state.network.usi, told, self._state.live.game_first)
                 self._games[game_id] = game
         except PlayError as error:
             raise Refused(400, str(error)) from error

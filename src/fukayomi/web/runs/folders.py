@@ -11,11 +11,11 @@ from pathlib import Path
 
 from fukayomi.arena.results.match_db import DATABASE
 from fukayomi.learning.curves.readers import EVENT_FILES
-from fukayomi.learning.listeners.json_lines import LOG_NAME
+from fukayomi.learning.listeners import LOG_NAME
 from fukayomi.selfplay.chunk import SUFFIX, sidecar_of
 
 LOOP_SETTINGS = "run.toml"
-"""As `fukayomi.loop.folder.SETTINGS_NAME`, which cannot be imported without the packages of training."""
+"""As `fukayomi.loop.run.SETTINGS_NAME`, which cannot be imported without the packages of training."""
 DEPTH = 4
 """Levels of folders that are looked at below a given one."""
 MOST_LOOKED_AT = 5000

@@ -12,7 +12,7 @@ from fukayomi.web.runs.training import flat_settings, read_settings
 
 if TYPE_CHECKING:
     from fukayomi.arena.ratings.rating import Ratings
-    from fukayomi.loop.folder import RunFolder
+    from fukayomi.loop.run import RunFolder
 
 FILES = ("run.toml", "journal.jsonl", "log.jsonl", "live.json", "lock")
 """Files whose change shows that the run has gone on."""
@@ -41,8 +41,7 @@ class LearningReader:
             ImportError: The packages of training are not installed.
         """
         from fukayomi.loop.journal import Journal, network_name
-        from fukayomi.loop.report.series import read_series
-        from fukayomi.loop.report.status import read_status
+        from fukayomi.loop.report.status import read_series, read_status
 
         status = read_status(folder, self._rate)
         journal = Journal(folder)
@@ -59,7 +58,7 @@ class LearningReader:
 
     @property
     def _rate(self) -> "Callable[[RunFolder], Ratings | None]":
-        from fukayomi.loop.matches.strength import rate_networks
+        from fukayomi.loop.matches import rate_networks
 
         def rate(folder: "RunFolder") -> "Ratings | None":
             return self._ratings.get(folder.path, _matches_stamp(folder.path), lambda: (rate_networks(folder),))[0]

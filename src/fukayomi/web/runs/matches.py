@@ -11,6 +11,7 @@ from fukayomi.arena.match.state import MatchState, is_playing, read_state
 from fukayomi.arena.match.summary import summarize_state
 from fukayomi.arena.ratings.options import ELO_SCALE
 from fukayomi.arena.results.game import Game
+from fukayomi.arena.results.head_to_head import Standings
 from fukayomi.arena.results.match_db import (
     DATABASE,
     StoreError,
@@ -22,9 +23,8 @@ from fukayomi.arena.results.match_db import (
 )
 from fukayomi.arena.results.player_ratings import rate
 from fukayomi.arena.results.sequential_test import evaluate_sprt
-from fukayomi.arena.results.standings import Standings
 from fukayomi.arena.statistics.move_times import MoveTimes
-from fukayomi.arena.strategy.classify import count_strategies
+from fukayomi.arena.strategy.counts import count_strategies
 from fukayomi.listener import SILENT
 from fukayomi.shogi.record import Record
 from fukayomi.web.runs.keeping import Stamp, stamp_of

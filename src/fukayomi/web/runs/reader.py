@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from fukayomi.learning.curves.series import CurveLog
+from fukayomi.learning.curves.readers import CurveLog
 from fukayomi.shogi.record import Record
 from fukayomi.web.runs.folders import Folders, FoundFolder, Kind
 from fukayomi.web.runs.keeping import Document, Keeper, Stamp

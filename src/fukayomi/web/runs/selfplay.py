@@ -6,8 +6,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fukayomi.arena.statistics.intervals import win_rate
-from fukayomi.selfplay.chunk import ChunkError, ChunkInfo, find_chunks, read_chunk_info, sidecar_of
-from fukayomi.selfplay.chunk_games import GameLine, list_games, read_game
+from fukayomi.selfplay.chunk import (
+    ChunkError,
+    ChunkInfo,
+    GameLine,
+    find_chunks,
+    list_games,
+    read_chunk_info,
+    read_game,
+    sidecar_of,
+)
 from fukayomi.shogi import Color
 from fukayomi.shogi.record import Record
 from fukayomi.web.runs.keeping import Keeper, Stamp, stamp_of

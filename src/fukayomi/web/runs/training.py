@@ -6,9 +6,17 @@ from typing import Any, cast
 
 import numpy as np
 
-from fukayomi.learning.curves.readers import EVENT_FILES, CurveError, read_run
-from fukayomi.learning.curves.series import KINDS, MEASURES, SECONDS, Curve, CurveLog
-from fukayomi.learning.listeners.json_lines import LOG_NAME, TIMES_NAME
+from fukayomi.learning.curves.readers import (
+    EVENT_FILES,
+    KINDS,
+    MEASURES,
+    SECONDS,
+    Curve,
+    CurveError,
+    CurveLog,
+    read_run,
+)
+from fukayomi.learning.listeners import LOG_NAME, TIMES_NAME
 from fukayomi.settings.toml import read_toml
 from fukayomi.web.runs.keeping import Stamp, stamp_of
 

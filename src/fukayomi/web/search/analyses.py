@@ -254,13 +254,16 @@ class Jobs:
         multipv: int = 1,
         compare: "Sequence[Move]" = (),
     ) -> "SearchResult":
-        self._state.live.let_go_first(job.stopped)
-        if job.stopped.is_set():
-            raise StoppedError
-        result = engine.search(position, nodes=nodes, time_ms=time_ms, multipv=multipv, compare=compare)
-        if job.stopped.is_set():
-            raise StoppedError
-        return result
+        while True:
+            self._state.live.let_go_first(job.stopped)
+            if job.stopped.is_set():
+                raise StoppedError
+            with self._state.live.pausing(engine.stop) as pause:
+                result = engine.search(position, nodes=nodes, time_ms=time_ms, multipv=multipv, compare=compare)
+            if job.stopped.is_set():
+                raise StoppedError
+            if not pause.is_asked:
+                return result
 
 
 def routes(state: State) -> list[BaseRoute]:

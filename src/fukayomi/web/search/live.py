@@ -3,12 +3,15 @@
 One thread has the search tree, which stays from position to position of a game. Its mailbox holds one request: a newer
 one replaces it and stops the search that runs. Whoever asks for what is searched already takes part in that search.
 Results are kept by position, network and options, and shown at once when somebody returns to a position.
+
+Games are answered first: while their engine thinks, the searches here and those of jobs pause.
 """
 
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -75,6 +78,16 @@ class _Search:
     """The latest report, without its id."""
 
 
+@dataclass(slots=True, eq=False)
+class Pause:
+    """A search that pauses while a game is answered."""
+
+    stop: Callable[[], None]
+    """Ends the search."""
+    is_asked: bool = False
+    """True if it was ended for a game; then it begins again, with the tree that it has."""
+
+
 class LiveAnalysis:
     """Searches for all pages.
 
@@ -88,6 +101,8 @@ class LiveAnalysis:
         self._running: _Search | None = None
         self._next: _Search | None = None
         self._closed = False
+        self._games = 0
+        self._pauses: set[Pause] = set()
         self._results: OrderedDict[tuple[str, tuple[str, ...]], Message] = OrderedDict()
         self._thread: threading.Thread | None = None
         self.searches = 0
@@ -132,14 +147,45 @@ class LiveAnalysis:
         with self._condition:
             self._leave(outbox, number)
 
+    @contextmanager
+    def game_first(self) -> Generator[None]:
+        """The engine of a game thinks: searches pause meanwhile."""
+        with self._condition:
+            self._games += 1
+            for pause in self._pauses:
+                pause.is_asked = True
+                pause.stop()
+        try:
+            yield
+        finally:
+            with self._condition:
+                self._games -= 1
+                self._condition.notify_all()
+
+    @contextmanager
+    def pausing(self, stop: Callable[[], None]) -> Generator[Pause]:
+        """A search runs, which games may pause.
+
+        Args:
+            stop: Ends the search.
+        """
+        pause = Pause(stop)
+        with self._condition:
+            self._pauses.add(pause)
+        try:
+            yield pause
+        finally:
+            with self._condition:
+                self._pauses.discard(pause)
+
     def let_go_first(self, given_up: threading.Event) -> None:
-        """Wait, in the thread of a job, while a search with a limit is asked for or runs.
+        """Wait, in the thread of a job, while a game is answered, or a search with a limit is asked for or runs.
 
         Args:
             given_up: Ends the waiting when it is set and something changes here.
         """
         with self._condition:
-            while not self._closed and not given_up.is_set() and self._is_busy():
+            while not self._closed and not given_up.is_set() and (self._games or self._is_busy()):
                 self._condition.wait(0.5)
 
     def close(self) -> None:
@@ -243,14 +289,10 @@ class LiveAnalysis:
             self._report(search, stored | {"stored": True})
             if is_enough and _satisfies(stored, query):
                 return "limit", ""
-        control = Control(Limits(nodes=query.nodes, time_ms=query.time_ms))
-        with self._condition:
-            if search.is_unwanted:
-                return "stopped", ""
-            search.stop = control.stop
-            self.searches += 1
         writer = _Writer(position, query.multipv)
         next_report = 0.0
+        with self._condition:
+            self.searches += 1
 
         def report(progress: "Progress") -> None:
             nonlocal next_report
@@ -259,14 +301,29 @@ class LiveAnalysis:
                 next_report = now + REPORT_INTERVAL_S - FIRST_REPORT_S / 2
                 self._report(search, _better(stored, writer.report(progress)))
 
-        result: SearchResult = searcher.search(
-            position,
-            control,
-            multipv=query.multipv,
-            mates=self._network.usi.mate_options(),
-            report=report,
-            report_interval_s=FIRST_REPORT_S,
-        )
+        result: SearchResult
+        while True:
+            left_ms = None if query.time_ms is None else query.time_ms - round(1000 * writer.seconds)
+            left = None if query.nodes is None else query.nodes - writer.nodes
+            with self._condition:
+                while self._games and not search.is_unwanted and not self._closed:
+                    self._condition.wait()
+                if search.is_unwanted or self._closed:
+                    return "stopped", ""
+                control = Control(Limits(nodes=left, time_ms=left_ms))
+                search.stop = control.stop
+            with self.pausing(control.stop) as pause:
+                result = searcher.search(
+                    position,
+                    control,
+                    multipv=query.multipv,
+                    mates=self._network.usi.mate_options(),
+                    report=report,
+                    report_interval_s=FIRST_REPORT_S,
+                )
+            if not pause.is_asked or search.is_unwanted or result.reason is not Reason.STOPPED:
+                break
+            writer.pause(result.progress)
         if result.lines:
             final = writer.report(result.progress)
             final["decided"] = result.reason is Reason.DECIDED
@@ -307,6 +364,14 @@ class _Writer:
             position.push(move)
         self._multipv = multipv
         self._names: dict[tuple[str, ...], tuple[list[str], list[str]]] = {}
+        self.nodes = 0
+        self.seconds = 0.0
+        """What was searched before the last pause."""
+
+    def pause(self, progress: "Progress") -> None:
+        """The search pauses, and begins to count anew."""
+        self.nodes += progress.nodes
+        self.seconds += progress.seconds
 
     def report(self, progress: "Progress") -> Message:
         """The report of a search, from Black's side."""
@@ -337,9 +402,9 @@ class _Writer:
         self._names = names
         return {
             "type": "report",
-            "nodes": progress.nodes,
+            "nodes": self.nodes + progress.nodes,
             "nps": progress.nodes_per_s,
-            "time_ms": round(1000 * progress.seconds),
+            "time_ms": round(1000 * (self.seconds + progress.seconds)),
             "hashfull": progress.hashfull,
             "visits": progress.root_visits,
             "depth": progress.seldepth,

@@ -11,7 +11,7 @@ import {html, nothing} from "./vendor/lit-html.js";
 const KEYS = [
   ["back", "← k"], ["forward", "→ j"], ["first", "↑ Home"], ["last", "↓ End"], ["variation", "Shift+← Shift+→"],
   ["nextMistake", "n"], ["previousMistake", "Shift+n"], ["flip", "f"], ["engine", "l"], ["best", "Space"], ["arrows", "a"],
-  ["hide", "z"], ["stop", "Esc"], ["help", "?"],
+  ["hide", "z"], ["undo", "Ctrl+z"], ["stop", "Esc"], ["help", "?"],
 ];
 
 /** @param {KeyboardEvent} event @param {Page} page */
@@ -20,16 +20,24 @@ export function keyPressed(event, page) {
     if (event.key === "?" && actionOf(event)) page.toggleKeys();
     return;
   }
-  const action = actionOf(event);
+  const action = isUndo(event) ? "undo" : actionOf(event);
   if (!action) return;
   event.preventDefault();
   page.live.keyIsRepeating = event.repeat;
   act(action, page);
 }
 
+/** Ctrl+Z, outside of fields, which undo by themselves. @param {KeyboardEvent} event */
+const isUndo = event =>
+  (event.ctrlKey || event.metaKey) &&
+  !event.shiftKey &&
+  event.key.toLowerCase() === "z" &&
+  !(/** @type {Element} */ (event.target).closest?.("input, textarea, select, dialog[open]"));
+
 /** @param {string} action @param {Page} page */
 export function act(action, page) {
   const {game, live} = page;
+  if (page.tab.onAction(action)) return;
   switch (action) {
     case "back":
       return game.step(-1);
@@ -57,6 +65,8 @@ export function act(action, page) {
       return live.toggleArrows();
     case "hide":
       return live.toggleHidden();
+    case "undo":
+      return page.undo();
     case "stop":
       return page.stopAll();
     case "help":

@@ -1,26 +1,32 @@
 // The page as a whole: the context that its parts share, and the shell around the tabs.
 
 import {keyList, keyPressed} from "./actions.js";
+import {api, messageOf} from "./api.js";
+import {evaluationBar} from "./board/evaluation.js";
 import {FactBook} from "./board/facts.js";
+import {keepBoardInSight} from "./board/sight.js";
 import {BoardView} from "./board/view.js";
 import {english} from "./lang/en.js";
 import {japanese} from "./lang/ja.js";
 import {chooseLanguage, preferredLanguage, translate} from "./language.js";
 import {LiveAnalysis} from "./live/analysis.js";
+import {PlayedGame} from "./play/game.js";
 import {isHandicap, pieceName, westernLine} from "./position.js";
 import {Files} from "./record/files.js";
-import {Game} from "./record/game.js";
-import {keepOnLeaving, keptRecord} from "./record/keeping.js";
+import {emptyRecord, Game} from "./record/game.js";
+import {Keeper} from "./record/keeping.js";
 import {Setup} from "./record/setup.js";
-import {moveBar, recordView, scrollToCurrent} from "./record/view.js";
+import {icon, moveBar, recordView, scrollToCurrent} from "./record/view.js";
 import {GameReport} from "./report/report.js";
 import {RunList} from "./runs/list.js";
 import {remember, setting} from "./settings.js";
+import {Sounds} from "./sounds.js";
 import {makeTabs} from "./tabs/index.js";
 import {html, nothing} from "./vendor/lit-html.js";
 
-/** @import {AnalysedLine, Facts, GameRecord, JudgedMove, LiveLine, RecordNode, ServerState} from "documents" */
+/** @import {AnalysedLine, Facts, GameRecord, JudgedMove, LiveLine, RecordNode, ServerState, TriedQuestion} from "documents" */
 /** @import {Host} from "./board/view.js" */
+/** @import {Change} from "./record/game.js" */
 /** @import {Socket} from "./socket.js" */
 /** @import {Tab} from "./tabs/tab.js" */
 
@@ -40,25 +46,38 @@ export class Page {
     this.socket = socket;
     this.draw = draw;
     this.language = preferredLanguage();
-    this.game = new Game(() => this.positionChanged());
+    /** The record on the board. */
+    this.game = new Game(this.changed);
+    /** The last step that took something away, which one can undo. @type {{text: string, run: () => void} | null} */
+    this.undoing = null;
+    this.keeper = new Keeper(this);
     this.facts = new FactBook(
-      (id, facts) => this.factsArrived(id, facts),
+      (game, id, facts) => this.factsArrived(game, id, facts),
       error => this.notify(error.message),
     );
     this.flip = false;
     this.message = "";
     this.spoken = "";
+    this.sounds = new Sounds();
+    /** The node that was on the board before. @type {number | null} */
+    this.placeBefore = null;
+    /** Why the last move that was tried is not legal. */
+    this.fault = "";
     this.isAsked = false;
     this.wasConnected = false;
     /** The node that was scrolled into sight. @type {RecordNode | null} */
     this.scrolledTo = null;
     /** The tab whose name was scrolled into sight, where not all names fit. @type {Tab | null} */
     this.tabInSight = null;
+    /** How far the page was scrolled when a tab was left. @type {Map<Tab, number>} */
+    this.scrolled = new Map();
     this.view = new BoardView(this.boardHost());
     this.files = new Files(this);
     this.setup = new Setup(this);
     this.live = new LiveAnalysis(this);
     this.report = new GameReport(this);
+    /** The game against the engine. */
+    this.play = new PlayedGame(this);
     /** What there is of runs and matches. */
     this.runs = new RunList(this);
     this.tabs = makeTabs(this);
@@ -72,6 +91,7 @@ export class Page {
     this.speak();
     addEventListener("keydown", event => keyPressed(event, this));
     addEventListener("resize", () => this.update());
+    keepBoardInSight();
     addEventListener("hashchange", () => this.openTab(location.hash.slice(1)));
     this.files.listen();
     this.socket.on("state", message => {
@@ -81,19 +101,21 @@ export class Page {
       this.update();
     });
     for (const event of /** @type {const} */ (["open", "close"])) this.socket.on(event, () => this.update());
-    const kept = keptRecord();
-    if (kept) {
-      this.game.load(kept.record);
-      this.game.go(kept.place);
-      this.flip = kept.flip;
-      this.report.goOn(kept.job);
+    const returned = this.keeper.returned();
+    if (returned) {
+      this.game = this.keeper.goOn(returned.game);
+      this.flip = returned.flip;
+      this.report.goOn(returned.job);
+      if (returned.setup !== null) this.setup.open(returned.setup);
     }
-    keepOnLeaving(this);
+    this.keeper.listen();
     this.tab.enter();
     this.positionChanged();
     this.render();
     this.socket.connect();
-    await this.files.openFirst(kept !== null);
+    await this.files.openFirst(returned);
+    if (!returned) await this.keeper.offer();
+    this.update();
   }
 
   // ------------------------------------------------------------------------------------ context
@@ -112,9 +134,9 @@ export class Page {
     return this.nameOf({japanese: line.japanese[step], english: line.english[step], usi: line.pv[step]});
   }
 
-  /** A line's moves as text. @param {NamedLine} line */
+  /** A line's moves; it breaks between them. @param {NamedLine} line */
   lineText(line) {
-    return line.pv.map((_, step) => this.moveName(line, step)).join(" ");
+    return line.pv.map((_, step) => html`<span class="nowrap">${this.moveName(line, step)}</span> `);
   }
 
   /** The best line of a report at a ply of the main line; documents name moves in Japanese only. @param {number} ply @returns {NamedLine | undefined} */
@@ -185,6 +207,7 @@ export class Page {
   openTab(id) {
     const tab = this.tabNamed(id);
     if (!tab || tab === this.tab) return;
+    this.scrolled.set(this.tab, scrollY);
     this.tab.leave();
     this.tab = tab;
     this.view.clear();
@@ -195,9 +218,60 @@ export class Page {
 
   /** Put a record on the board, and show the board. @param {GameRecord} record @param {boolean} [staysOnTab]  Do not show it. */
   openRecord(record, staysOnTab = false) {
-    this.setup.close();
-    this.game.load(record);
+    this.show(new Game(this.changed, record));
     if (!this.tab.hasBoard && !staysOnTab) this.openTab("analyse");
+  }
+
+  /** Put another record on the board. That before it is not lost: undoing brings it back. @param {Game} game */
+  show(game) {
+    const before = this.game;
+    if (game === before) return;
+    this.setup.close();
+    this.game = game;
+    if (!before.isEmpty) this.undoable(before.isEdited ? this.t("undo.opened") : "", () => this.show(before));
+    this.positionChanged();
+  }
+
+  // ------------------------------------------------------------------------------------ undoing
+
+  /** A step took something away. @param {string} text  Which tells the reader; empty if it need not be told. @param {() => void} run  Brings it back. */
+  undoable(text, run) {
+    this.undoing = {text, run};
+    this.update();
+  }
+
+  /** Change the record on the board, which one can undo. @param {string} text @param {() => void} change */
+  changeRecord(text, change) {
+    const {game} = this;
+    const before = game.snapshot();
+    change();
+    this.undoable(text, () => {
+      this.changeRecord("", () => game.restore(before));
+    });
+  }
+
+  /** Undo the last step that took something away; doing it again is the next step. */
+  undo() {
+    const step = this.undoing;
+    if (!step) return;
+    this.undoing = null;
+    step.run();
+    const next = /** @type {{text: string, run: () => void} | null} */ (this.undoing);
+    if (next) next.text = "";
+    this.play.followAgain();
+    this.update();
+  }
+
+  /** Delete a move of the record with all that follows. @param {number} id */
+  deleteFrom(id) {
+    const {game, play} = this;
+    if (play.owns(game, id)) return this.notify(this.t("play.notDeleted"));
+    this.changeRecord(this.t("undo.deleted", {move: this.nameOf(game.node(id))}), () => game.remove(id));
+  }
+
+  /** Begin a record from the even game's first position. */
+  newRecord() {
+    this.openRecord(emptyRecord());
   }
 
   /** @param {boolean} flip */
@@ -230,7 +304,18 @@ export class Page {
 
   // ------------------------------------------------------------------------------------ the board
 
+  /** A record has changed. @param {Game} game @param {Change} what */
+  changed = (game, what) => {
+    if (what !== "place") this.keeper.changed(game);
+    if (game !== this.game) return;
+    if (what === "notes") this.update();
+    else this.positionChanged();
+  };
+
   positionChanged() {
+    this.fault = "";
+    if (this.game.current.parent === this.placeBefore && this.game.current.parent !== null) this.sounds.piece();
+    this.placeBefore = this.game.place;
     this.view.clear();
     this.live?.positionChanged();
     for (const tab of this.tabs) tab.positionChanged();
@@ -238,14 +323,15 @@ export class Page {
     this.update();
   }
 
-  /** @param {number} id @param {Facts} facts */
-  factsArrived(id, facts) {
-    const node = this.game.node(id);
-    if (node && id !== 0) {
+  /** @param {Game} game @param {number} id @param {Facts} facts */
+  factsArrived(game, id, facts) {
+    const node = game.node(id);
+    if (node && id !== 0 && !(node.japanese && node.english)) {
       node.japanese ||= facts.japanese ?? "";
       node.english ||= facts.english ?? "";
+      this.keeper.changed(game);
     }
-    if (id === this.game.place) this.say([this.nameOf(node), this.situation()].filter(Boolean).join(" "));
+    if (game === this.game && id === game.place) this.say([this.nameOf(node), this.situation()].filter(Boolean).join(" "));
     this.update();
   }
 
@@ -262,11 +348,41 @@ export class Page {
   /** What a side is called: 下手 and 上手 in a handicap game. @param {"b" | "w"} side @param {string} [start] */
   side = (side, start = this.game.start) => this.t(isHandicap(start) ? `side.handicap.${side}` : `side.${side}`);
 
-  /** How a game ended. @param {string | null} end @param {string | null} [winner] @param {string} [ownWord]  Of the record. */
-  endText(end, winner, ownWord) {
-    const group = isHandicap(this.game.start) && winner !== "draw" ? "winner.handicap" : "winner";
+  /** How a game ended. @param {string | null} end @param {string | null} [winner] @param {string} [ownWord]  Of the record. @param {boolean} [isWithHandicap] */
+  endText(end, winner, ownWord, isWithHandicap = isHandicap(this.game.start)) {
+    const group = isWithHandicap && winner !== "draw" ? "winner.handicap" : "winner";
     const words = [ownWord || (end ? this.word("end", end) : ""), winner ? this.t(`${group}.${winner}`) : ""];
     return words.filter(Boolean).join(this.language === "ja" ? "、" : ", ");
+  }
+
+  /** Say why a move is not legal. @param {string | null} from  A square or hand; null where the piece is the other side's. @param {string} to */
+  explain(from, to) {
+    if (from === null) this.setFault("turn");
+    else if (!to.includes(":")) this.explainMove(from.includes(":") ? `${from[2]}*${to}` : from + to);
+  }
+
+  /** @param {string} tried  In USI form. */
+  async explainMove(tried) {
+    const {game} = this;
+    const key = game.keyOf();
+    /** @type {TriedQuestion} */
+    const question = {sfen: game.start, moves: game.moves(), tried};
+    try {
+      /** @type {{fault: string | null}} */
+      const {fault} = await api.post("api/illegal", question);
+      if (this.game.keyOf() !== key) return;
+      if (fault === null)
+        this.move(tried); // the legal moves were not known yet
+      else this.setFault(fault);
+    } catch (error) {
+      this.notify(messageOf(error));
+    }
+  }
+
+  /** @param {string} fault */
+  setFault(fault) {
+    this.fault = this.t(`illegal.${fault}`, {side: this.side(this.game.position.turn)});
+    this.say(this.fault);
   }
 
   /** The reader makes a move on the board. @param {string} usi */
@@ -286,6 +402,7 @@ export class Page {
         return page.setup.isOpen ? page.setup.place.bind(page.setup) : null;
       },
       holdsPiece: () => this.setup.isOpen && this.setup.piece !== null,
+      illegal: (from, to) => this.explain(from, to),
       say: this.say,
       update: this.update,
       t: this.t,
@@ -314,6 +431,11 @@ export class Page {
 
   /** Stop everything that searches. */
   stopAll() {
+    if (this.view.choice.length) {
+      this.view.clear();
+      this.update();
+      return;
+    }
     this.live.stop();
     this.report.stop();
     this.setup.close();
@@ -328,6 +450,8 @@ export class Page {
     if (this.scrolledTo !== this.game.current) scrollToCurrent();
     this.scrolledTo = this.game.current;
     if (this.tabInSight !== this.tab) document.getElementById(`tab-${this.tab.id}`)?.scrollIntoView({block: "nearest", inline: "nearest"});
+    // A list keeps its place: who has opened one of its games comes back to it.
+    if (this.tabInSight !== this.tab && !this.tab.hasBoard) scrollTo(0, this.scrolled.get(this.tab) ?? 0);
     this.tabInSight = this.tab;
   }
 
@@ -340,43 +464,56 @@ export class Page {
         <nav role="tablist" aria-label=${t("page.tabs")} @keydown=${event => this.tabKey(event)}>${tabs.map(
           each => html`<button type="button" role="tab" id=${`tab-${each.id}`}
           aria-selected=${each === tab ? "true" : "false"} aria-controls="panel" tabindex=${each === tab ? 0 : -1}
-          @click=${() => this.openTab(each.id)}>${t(`tab.${each.id}`)}</button>`,
+          @click=${event => this.clickTab(event, each.id)}>${t(`tab.${each.id}`)}</button>`,
         )}</nav>
-        ${this.tools()}
+        ${this.files.bar()}
+        ${this.menu()}
       </header>
-      ${this.banner()}
       <main class=${hasBoard ? "with-board" : "wide"}>
         ${
           hasBoard
-            ? html`<section class="left" aria-label=${t("page.boardAndRecord")}>
-          ${this.view.render(this.game.facts.names)}
-          ${this.setup.isOpen ? this.setup.render() : moveBar(this)}
-          <p class="situation" ?hidden=${!this.situation()}>${this.situation()}</p>
-        </section>`
+            ? html`<div class="game">
+          <section class="left" aria-label=${t("page.boardAndRecord")}><div class="stage">
+            ${this.view.render(this.game.facts.names, evaluationBar(this))}
+            ${moveBar(this)}
+            <p class=${`situation ${this.fault ? "error" : ""}`} role="status">${this.setup.isOpen ? "" : this.fault || this.situation()}</p>
+          </div></section>
+          <section class="record" aria-label=${t("record.title")}>${recordView(this)}</section></div>`
             : nothing
         }
-        <section class="panel" id="panel" role="tabpanel" aria-labelledby=${`tab-${tab.id}`}>${tab.render()}</section>
-        ${hasBoard ? html`<section class="record" aria-label=${t("record.title")}>${recordView(this)}</section>` : nothing}
+        <section class="panel" id="panel" role="tabpanel" aria-labelledby=${`tab-${tab.id}`}>${hasBoard && this.setup.isOpen ? this.setup.render() : tab.render()}</section>
       </main>
+      ${this.banner()}
       <div class="unseen" aria-live="polite" id="spoken">${this.spoken}</div>
       ${keyList(this)}`;
   }
 
-  tools() {
+  /** What the reader chooses of the page. */
+  menu() {
     const {t} = this;
     const dark = document.documentElement.dataset.theme ?? "";
-    return html`<div class="tools">
-      <label class="unseen" for="language">${t("page.language")}</label>
+    return html`<details class="menu settings"><summary aria-label=${t("page.settings")} title=${t("page.settings")}>${icon("settings")}</summary><div class="column">
+      <label for="language">${t("page.language")}</label>
       <select id="language" @change=${event => this.setLanguage(event.target.value === "ja" ? "ja" : "en")}>
         <option value="ja" lang="ja" ?selected=${this.language === "ja"}>日本語</option>
         <option value="en" lang="en" ?selected=${this.language === "en"}>English</option>
       </select>
-      <label class="unseen" for="theme">${t("page.theme")}</label>
+      <label for="theme">${t("page.theme")}</label>
       <select id="theme" @change=${event => this.theme(event.target.value)}>
         ${["", "light", "dark"].map(each => html`<option value=${each} ?selected=${dark === each}>${t(`page.theme.${each || "auto"}`)}</option>`)}
       </select>
-      <button type="button" class="icon" aria-label=${t("keys.title")} title=${`${t("keys.title")} (?)`} @click=${() => this.toggleKeys()}>?</button>
-    </div>`;
+      ${["sounds", "countdown"].map(
+        each =>
+          html`<label class="row"><input type="checkbox" id=${each} .checked=${setting(each, false)} @change=${event => remember(each, event.target.checked)}> ${t(`page.${each}`)}</label>`,
+      )}
+      <button type="button" data-action="keys" @click=${() => this.toggleKeys()}>${t("keys.title")} <kbd>?</kbd></button>
+    </div></details>`;
+  }
+
+  /** A tab that the mouse or a finger chose keeps no focus: the arrow keys are the game's. @param {MouseEvent} event @param {string} id */
+  clickTab(event, id) {
+    this.openTab(id);
+    if (event.detail > 0 && document.activeElement instanceof HTMLElement) document.activeElement.blur();
   }
 
   /** Arrow keys among the tabs. @param {KeyboardEvent} event */
@@ -412,6 +549,20 @@ export class Page {
         <button type="button" class="icon" aria-label=${t("page.close")} @click=${() => this.notify("")}>×</button></p>`
           : nothing
       }
+      ${
+        this.undoing?.text
+          ? html`<p class="banner" role="status" data-banner="undo"><span>${this.undoing.text}</span>
+        <span class="row"><button type="button" data-action="undo-banner" @click=${() => this.undo()}>${t("undo.undo")}</button>
+        <button type="button" class="icon" aria-label=${t("page.close")} @click=${() => this.closeUndo()}>×</button></span></p>`
+          : nothing
+      }
+      ${this.keeper.banner()}
     </div>`;
+  }
+
+  /** Tell no more of the last step; it can still be undone. */
+  closeUndo() {
+    if (this.undoing) this.undoing.text = "";
+    this.update();
   }
 }

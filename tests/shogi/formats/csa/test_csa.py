@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from places import RECORDS
 
 from fukayomi.shogi.formats import read_records, scan_records, write_csa
-from fukayomi.shogi.formats.limits import MOST_PLIES
+from fukayomi.shogi.formats.text import MOST_PLIES
 from fukayomi.shogi.record import (
     IllegalMoveInRecordError,
     Record,

@@ -10,7 +10,7 @@ from places import RECORDS
 
 from fukayomi.shogi import Move
 from fukayomi.shogi.formats import read_records, write_csa
-from fukayomi.shogi.formats.csa.columns import CsaMoves
+from fukayomi.shogi.formats.csa.reader import CsaMoves
 from fukayomi.shogi.record import Record, RecordedMove
 
 TEXT = "PI\n+\n'* before\n+7776FU\nT1\n'** 10 -3334FU\n-3334FU\n'* a\n'* b\n+2726FU\nT2.5\n'** -20\n%TORYO\n"

@@ -194,7 +194,7 @@ def test_a_long_line_of_anything_takes_no_time() -> None:
     pieces += ("(1)", "①", "先手の勝", "先手", "初手 ", "moves ", "先", "(a) ", "1手で", "甲の", "投了 ")
     for piece in pieces:
         for before in ("", "▲７六歩 ", "   1 ７六歩(77) ", "まで1手で", "先手："):
-            list(scan_records(f"手合割：平手\n{before}{piece * size}x\n".encode(), name="long"))
+            assert list(scan_records(f"手合割：平手\n{before}{piece * size}x\n".encode(), name="long"))
 
 
 def test_a_flood_of_short_lines_takes_no_time() -> None:
@@ -212,7 +212,7 @@ def test_a_flood_of_short_lines_takes_no_time() -> None:
         "https://a",
     ):
         text = "手合割：平手\n▲７六歩\n" + f"{line}\n" * 30_000
-        list(scan_records(text.encode(), name="flood"))
+        assert list(scan_records(text.encode(), name="flood"))
 
 
 def test_players_that_are_called_as_moves_are() -> None:

@@ -2,12 +2,12 @@
 import "./languages.js";
 import {boardSvg, handSvg, verdictArrows} from "./shared/board/drawing.js";
 import {actionOf} from "./shared/keys.js";
-import {translate} from "./shared/language.js";
-import {inWords, isMove, parse, played} from "./shared/position.js";
-import {html, nothing, render} from "./shared/vendor/lit-html.js";
-import {TEXTS} from "./texts.js";
+import {inWords, parse, played} from "./shared/position.js";
+import {candidateList, mistakesAround, playable, positionCard} from "./shared/report/card.js";
+import {render} from "./shared/vendor/lit-html.js";
 
 /** @import {Drawing} from "./shared/board/drawing.js" */
+/** @import {CardEntry, CardLine, CardMistake, CardScore} from "./shared/report/card.js" */
 
 /**
  * @typedef {string | [string, string]} Words  The same in both languages, or Japanese and English.
@@ -29,17 +29,12 @@ class Replay {
   constructor() {
     this.ply = 0;
     this.flip = false;
-    /** The line that is being played through, after so many of its moves. @type {{line: Line, step: number} | null} */
+    /** The line that is being played through, after so many of its moves. @type {{usi: string[], step: number} | null} */
     this.trial = null;
   }
 
   get language() {
     return document.documentElement.lang === "ja" ? "ja" : "en";
-  }
-
-  /** @param {keyof typeof TEXTS.ja} key @param {Record<string, string | number>} [values] */
-  t(key, values) {
-    return translate(TEXTS[this.language], key, values);
   }
 
   /** @param {Words} words */
@@ -62,11 +57,10 @@ class Replay {
     viewer.scrollIntoView({behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth"});
   }
 
-  /** Show a line on the board, after its first moves. @param {Line} line @param {number} step */
-  tryLine(line, step) {
-    step = Math.min(step, line.usi.split(" ").filter(isMove).length);
+  /** Show a line on the board, after its first moves. @param {{usi: string[]}} line @param {number} step */
+  tryLine({usi}, step) {
     if (step < 1) return this.go(this.ply);
-    this.trial = {line, step};
+    this.trial = {usi, step: Math.min(step, playable(usi).length)};
     this.render();
   }
 
@@ -74,13 +68,14 @@ class Replay {
   targets() {
     const {ply} = this;
     const last = plies.length - 1;
+    const {previous, next} = mistakesAround(mistakes, ply);
     return {
       first: 0,
       back: Math.max(0, ply - 1),
       forward: Math.min(last, ply + 1),
       last,
-      previousMistake: mistakes.findLast(each => each < ply),
-      nextMistake: mistakes.find(each => each > ply),
+      previousMistake: previous,
+      nextMistake: next,
     };
   }
 
@@ -90,7 +85,7 @@ class Replay {
     const targets = this.targets();
     if (step === undefined && action !== "stop" && !(action in targets)) return false;
     if (action === "flip") this.flip = !this.flip;
-    if (this.trial && step !== undefined) this.tryLine(this.trial.line, this.trial.step + step);
+    if (this.trial && step !== undefined) this.tryLine(this.trial, this.trial.step + step);
     else this.go(targets[action] ?? this.ply);
     return true;
   }
@@ -102,15 +97,17 @@ class Replay {
     const next = plies[this.ply + 1];
     const start = parse(entry.sfen);
     if (this.trial) {
-      const moves = this.trial.line.usi.split(" ").slice(0, this.trial.step);
+      const moves = playable(this.trial.usi).slice(0, this.trial.step);
       this.renderBoard({position: moves.reduce(played, start), last: moves.at(-1)});
-      render(this.trialStatus(this.trial), element("status"));
     } else {
       const mistake = next?.verdict && next.usi;
-      this.renderBoard({position: start, last: entry.usi, arrows: verdictArrows(entry.lines?.[0]?.usi.split(" ")[0], mistake)});
-      render(this.status(entry), element("status"));
+      const best = entry.lines?.[0];
+      const isMate = Array.isArray(best?.evaluation) && best.winrate > 50 === (start.turn === "b"); // a mate has other words in each language
+      this.renderBoard({position: start, last: entry.usi, arrows: verdictArrows(best?.usi.split(" ")[0], mistake, isMate)});
     }
-    render(this.candidates(entry, next), element("lines"));
+    const card = this.cardEntry();
+    render(positionCard(card, this), element("status"));
+    render(candidateList(card, this), element("lines"));
     this.renderButtons();
     this.renderPlace();
   }
@@ -134,7 +131,7 @@ class Replay {
     const {trial} = this;
     const targets = this.targets();
     /** @type {Record<string, boolean>} */
-    const isOpen = trial ? {back: true, forward: trial.step < trial.line.usi.split(" ").filter(isMove).length} : {};
+    const isOpen = trial ? {back: true, forward: trial.step < playable(trial.usi).length} : {};
     for (const button of /** @type {NodeListOf<HTMLButtonElement>} */ (document.querySelectorAll("[data-action]"))) {
       const action = button.dataset.action ?? "";
       if (action in targets) button.disabled = !(isOpen[action] ?? (targets[action] ?? this.ply) !== this.ply);
@@ -158,42 +155,41 @@ class Replay {
     dot?.setAttribute("cy", `${100 - (winrate ?? 0)}%`);
   }
 
-  /** @param {Ply} entry */
-  status({name, verdict, ...score}) {
-    return html`<p class="headline">${name ? html`<span class="count">${this.t("ply", {ply: this.ply})}</span><b>${name}</b>` : html`<b>${this.t("start")}</b>`}
-      ${verdict ? html`<span class=${`kind ${verdict.kind}`}>${this.say(verdict.words)} −${verdict.loss} %</span>${verdict.marks.map(mark => html`<span class="sub">${this.say(mark)}</span>`)}` : nothing}</p>
-      ${this.score(score)}
-      <p class="advice">${verdict ? html`${this.t("best")}<button type="button" @click=${() => this.go(this.ply - 1)}>${verdict.best}</button>` : nothing}</p>`;
+  /** What the card shows. @returns {CardEntry} */
+  cardEntry() {
+    const {ply} = this;
+    const {name = "", lines = [], played: other, ...score} = plies[ply];
+    return {
+      ply,
+      name,
+      score: this.scoreOf(score),
+      mistake: this.mistakeAt(ply),
+      next: this.mistakeAt(ply + 1),
+      lines: lines.map(line => this.lineOf(line)),
+      other: other ? this.lineOf(other) : null,
+      played: plies[ply + 1]?.usi ?? null,
+    };
   }
 
-  /** @param {{line: Line, step: number}} trial */
-  trialStatus({line, step}) {
-    return html`<p class="headline"><span class="count">${this.t("line", {step, count: line.usi.split(" ").filter(isMove).length})}</span><b>${line.names.split(" ")[step - 1]}</b></p>
-      ${this.score(line)}
-      <p class="advice"><button type="button" @click=${() => this.go(this.ply)}>${this.t("back")}</button></p>`;
+  /** @param {Partial<Score>} score @returns {CardScore | null} */
+  scoreOf({winrate = 0, evaluation}) {
+    return evaluation ? {rate: winrate, text: this.say(evaluation)} : null;
   }
 
-  /** @param {Partial<Score>} score */
-  score({evaluation, winrate = 0}) {
-    if (!evaluation) return html`<p class="sub">${this.t("unknown")}</p>`;
-    return html`<p class="scores"><span>${this.t("score")} <b>${this.say(evaluation)}</b></span><svg class="bar" aria-hidden="true"><rect width=${`${winrate}%`} height="100%" /></svg>
-      <span>☗ ${Math.round(winrate)} %</span></p>`;
+  /** @param {Line} line @returns {CardLine} */
+  lineOf({winrate, evaluation, visits, usi, names}) {
+    return {score: {rate: winrate, text: this.say(evaluation)}, visits, usi: usi.split(" "), names: names.split(" ")};
   }
 
-  /** The lines of the search, and the move of the game if it is none of them. @param {Ply} entry @param {Ply} [next] */
-  candidates({lines = [], played: other}, next) {
-    return html`${lines.map(line => this.candidate(line, line.usi.split(" ")[0] === next?.usi))}
-      ${other ? this.candidate(other, true, `played ${next?.verdict?.kind ?? ""}`) : nothing}`;
-  }
-
-  /** @param {Line} line @param {boolean} isPlayed @param {string} [css] */
-  candidate(line, isPlayed, css = "") {
-    const [first, ...rest] = line.names.split(" ");
-    const at = this.trial?.line === line ? this.trial.step : 0;
-    return html`<li class=${css} @click=${event => this.tryLine(line, Number(event.target.dataset.step ?? 1))}>
-      <button type="button" class=${at === 1 ? "name at" : "name"}>${first}${isPlayed ? html`<span class="tag">${this.t("played")}</span>` : nothing}</button>
-      <span class="numbers-of-line"><b>${this.say(line.evaluation)}</b><span>${line.winrate.toFixed(1)} %</span><span>${line.visits?.toLocaleString("en")}</span></span>
-      <span class="line">${rest.map((move, index) => html`<span class=${at === index + 2 ? "at" : ""} data-step=${index + 2}>${move}</span> `)}</span></li>`;
+  /** The mistake that leads to a ply. @param {number} ply @returns {CardMistake | null} */
+  mistakeAt(ply) {
+    const {verdict, name = "", ...score} = plies[ply] ?? {};
+    if (!verdict) return null;
+    const [before, after] = [this.scoreOf(plies[ply - 1]), this.scoreOf(score)];
+    const side = /** @type {"☗" | "☖"} */ (parse(plies[ply - 1].sfen).turn === "b" ? "☗" : "☖");
+    const {kind, words, loss, marks, best} = verdict;
+    const change = before && after && {side, before, after};
+    return {ply, name, kind, words: this.say(words), loss, marks: marks.map(mark => this.say(mark)), best, change};
   }
 }
 

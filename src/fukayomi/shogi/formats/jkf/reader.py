@@ -7,16 +7,14 @@ end of the game if a foul follows it.
 import json
 from typing import Any, cast
 
-from fukayomi.shogi.formats.candidates import MoveError, find_moves
-from fukayomi.shogi.formats.csa.board import SFEN_LETTER
 from fukayomi.shogi.formats.csa.reader import ENDINGS
-from fukayomi.shogi.formats.jkf.names import KINDS, PRESETS, RELATIVES
-from fukayomi.shogi.formats.kif.board import handicap_sfen
+from fukayomi.shogi.formats.csa.writer import SFEN_LETTER
+from fukayomi.shogi.formats.kif.board import HANDICAPS, handicap_sfen
 from fukayomi.shogi.formats.kif.endings import NAMES, End, end_of_word, take_ending_word
 from fukayomi.shogi.formats.kif.header import set_header
-from fukayomi.shogi.formats.kif.moves import move_from_raw
-from fukayomi.shogi.formats.limits import MOST_VARIATION_PLIES, check_plies
+from fukayomi.shogi.formats.notation import MoveError, find_moves, move_from_raw
 from fukayomi.shogi.formats.remarks import read_remarks
+from fukayomi.shogi.formats.text import MOST_VARIATION_PLIES, check_plies
 from fukayomi.shogi.position import (
     BLACK,
     START_SFEN,
@@ -38,6 +36,24 @@ from fukayomi.shogi.record import (
     result_of,
 )
 
+KINDS = {
+    PieceType.PAWN: "FU", PieceType.LANCE: "KY", PieceType.KNIGHT: "KE", PieceType.SILVER: "GI",
+    PieceType.BISHOP: "KA", PieceType.ROOK: "HI", PieceType.GOLD: "KI", PieceType.KING: "OU",
+    PieceType.PRO_PAWN: "TO", PieceType.PRO_LANCE: "NY", PieceType.PRO_KNIGHT: "NK", PieceType.PRO_SILVER: "NG",
+    PieceType.HORSE: "UM", PieceType.DRAGON: "RY",
+}  # fmt: skip
+"""The kind of each piece, as in CSA."""
+
+PRESETS = {
+    "HIRATE": HANDICAPS["平手"], "KY": HANDICAPS["香落"], "KY_R": HANDICAPS["右香落"], "KA": HANDICAPS["角落"],
+    "HI": HANDICAPS["飛車落"], "HIKY": HANDICAPS["飛香落"], "2": HANDICAPS["二枚落"], "3": HANDICAPS["三枚落"],
+    "4": HANDICAPS["四枚落"], "5": HANDICAPS["五枚落"], "5_L": HANDICAPS["左五枚落"], "6": HANDICAPS["六枚落"],
+    "7_L": HANDICAPS["左七枚落"], "7_R": HANDICAPS["右七枚落"], "8": HANDICAPS["八枚落"], "10": HANDICAPS["十枚落"],
+}  # fmt: skip
+"""The first position of each preset but OTHER."""
+
+RELATIVES = {"左": "L", "直": "C", "右": "R", "上": "U", "寄": "M", "引": "D", "打": "H"}
+"""The letter of each mark in Japanese notation."""
 _TYPES = {kind: piece for piece, kind in KINDS.items()}
 _PROMOTED = {
     PieceType.PAWN: PieceType.PRO_PAWN, PieceType.LANCE: PieceType.PRO_LANCE, PieceType.KNIGHT: PieceType.PRO_KNIGHT,

@@ -5,16 +5,13 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from fukayomi.shogi.formats.csa.board import CsaBoard
-from fukayomi.shogi.formats.fouls import foul_of
-from fukayomi.shogi.formats.jkf.names import KINDS, PRESETS, RELATIVES
-from fukayomi.shogi.formats.jkf.reader import end_of_special
+from fukayomi.shogi.formats.csa.writer import CsaBoard
+from fukayomi.shogi.formats.jkf.reader import KINDS, PRESETS, RELATIVES, end_of_special
 from fukayomi.shogi.formats.kif.board import handicap_name
-from fukayomi.shogi.formats.kif.end_writer import ending_of, noted_word
 from fukayomi.shogi.formats.kif.endings import ending_notes
 from fukayomi.shogi.formats.kif.header import header_pairs
-from fukayomi.shogi.formats.kif.writer import bookmark_lines, comment_lines, text_comment_lines
-from fukayomi.shogi.formats.notation import last_target, move_name
+from fukayomi.shogi.formats.kif.writer import bookmark_lines, comment_lines, ending_of, noted_word, text_comment_lines
+from fukayomi.shogi.formats.notation import foul_of, last_target, move_name
 from fukayomi.shogi.position import BLACK, Color, Move, Position
 from fukayomi.shogi.record import Record, RecordedMove, RecordError
 

@@ -7,8 +7,6 @@ the end. An illegal move is the end of a game if a word for a foul follows it.
 import re
 import unicodedata
 
-from fukayomi.shogi.formats.candidates import MoveError
-from fukayomi.shogi.formats.fouls import usi_of
 from fukayomi.shogi.formats.kif.endings import (
     CLOSING,
     End,
@@ -17,11 +15,11 @@ from fukayomi.shogi.formats.kif.endings import (
     is_known_word,
     take_ending_word,
 )
-from fukayomi.shogi.formats.kif.header import Head, comment_of, is_position_line, set_header
-from fukayomi.shogi.formats.kif.moves import MOVE, read_move
+from fukayomi.shogi.formats.kif.header import Head, begins_moves, comment_of, is_position_line, read_head, set_header
 from fukayomi.shogi.formats.kif.tokens import Token, find_move, has_second_move, is_like_move, read_tokens
-from fukayomi.shogi.formats.kif.variations import BRANCH, Branch, Lines, Play, Stop
-from fukayomi.shogi.formats.limits import MOST_PLIES, check_plies
+from fukayomi.shogi.formats.kif.variations import BRANCH, Branch, Lines, Play, Stop, read_variations
+from fukayomi.shogi.formats.notation import MOVE, MoveError, read_move, usi_of
+from fukayomi.shogi.formats.text import MOST_PLIES, check_plies
 from fukayomi.shogi.position import Move, Position, ShogiError
 from fukayomi.shogi.record import (
     IllegalMoveInRecordError,
@@ -368,3 +366,37 @@ def read_time(text: str) -> int | None:
     milliseconds = int(fraction.ljust(3, "0")) if fraction else 0
     time_ms = 1000 * (3600 * int(hours or 0) + 60 * int(minutes) + int(seconds)) + milliseconds
     return time_ms if time_ms <= _LONGEST_TIME_MS else None
+
+
+def read_kif(text: str, name: str) -> Record:
+    """Read a KIF record, with its variations.
+
+    Raises:
+        IllegalMoveInRecordError: A move is illegal, and the record does not say that the game ended by a foul.
+        RecordError: The record is damaged.
+    """
+    return _read(text, name, is_ki2=False)
+
+
+def read_ki2(text: str, name: str) -> Record:
+    """Read a KI2 record, with its variations, or moves of any notation below a head of KIF.
+
+    Raises:
+        IllegalMoveInRecordError: No legal move fits, and the record does not say that the game ended by a foul.
+        RecordError: The record is damaged.
+    """
+    return _read(text, name, is_ki2=True)
+
+
+def _read(text: str, name: str, *, is_ki2: bool) -> Record:
+    head, lines = read_head(text, name, _ends_head if is_ki2 else begins_moves)
+    game = Game(head.record(), head, is_ki2=is_ki2)
+    branch = game.read(lines)
+    if branch is not None:
+        read_variations(game.record, game.play.position, game.first_number, branch, lines, play_line)
+    return game.record
+
+
+def _ends_head(line: str) -> bool:
+    """True if the game begins with this line; a variation may be all there is, for KI2 has no line above the moves."""
+    return begins_moves(line) or BRANCH.match(line) is not None

@@ -18,7 +18,7 @@ from fukayomi.shogi.formats.kif.board import (
     why_unknown,
 )
 from fukayomi.shogi.formats.kif.tokens import is_like_move, is_moves, is_western
-from fukayomi.shogi.formats.limits import MOST_PLIES
+from fukayomi.shogi.formats.text import MOST_PLIES
 from fukayomi.shogi.position import BLACK, START_SFEN, WHITE, Color
 from fukayomi.shogi.record import Record, RecordError
 

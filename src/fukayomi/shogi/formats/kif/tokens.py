@@ -6,11 +6,9 @@
 import re
 from typing import NamedTuple
 
-from fukayomi.shogi.formats.candidates import MoveError
-from fukayomi.shogi.formats.fouls import western_move
 from fukayomi.shogi.formats.kif.endings import CLOSING, COUNT, is_known_word, is_statement, may_be_word
-from fukayomi.shogi.formats.kif.moves import JAPANESE, read_move
-from fukayomi.shogi.formats.limits import MOST_PLIES
+from fukayomi.shogi.formats.notation import JAPANESE, MoveError, read_move, western_move
+from fukayomi.shogi.formats.text import MOST_PLIES
 from fukayomi.shogi.position import BLACK, WHITE, Color, Move, Position
 
 BLACK_MARKS, WHITE_MARKS = "▲▼☗⛊", "△▽☖⛉"

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from fukayomi.shogi.formats.kif.header import comment_of
-from fukayomi.shogi.formats.limits import MOST_VARIATION_PLIES
 from fukayomi.shogi.formats.remarks import read_remarks
+from fukayomi.shogi.formats.text import MOST_VARIATION_PLIES
 from fukayomi.shogi.position import Move, Position
 from fukayomi.shogi.record import Record, RecordedMove, Variation
 

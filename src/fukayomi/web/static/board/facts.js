@@ -8,7 +8,7 @@ import {api} from "../api.js";
 const KEPT = 2000;
 
 export class FactBook {
-  /** @param {(id: number, facts: Facts) => void} arrived @param {(error: Error) => void} failed */
+  /** @param {(game: Game, id: number, facts: Facts) => void} arrived @param {(error: Error) => void} failed */
   constructor(arrived, failed) {
     this.arrived = arrived;
     this.failed = failed;
@@ -29,7 +29,7 @@ export class FactBook {
     const id = game.place;
     const known = this.known.get(key);
     if (known) {
-      this.arrived(id, known); // another branch may have reached the same position
+      this.arrived(game, id, known); // another branch may have reached the same position
       return Promise.resolve(known);
     }
     const running = this.asked.get(key);
@@ -40,7 +40,7 @@ export class FactBook {
       (/** @type {Facts} */ facts) => {
         if (this.known.size >= KEPT) this.known.delete(this.known.keys().next().value ?? "");
         this.known.set(key, facts);
-        this.arrived(id, facts);
+        this.arrived(game, id, facts);
         return facts;
       },
       error => {

@@ -21,6 +21,7 @@ const DRAG_AFTER = 4;
  * @property {((from: string | null, to: string) => void) | null} place  In a position that is set up by hand: a piece goes from a square
  *   or hand to another; `from` is null for a tap without a piece taken up.
  * @property {() => boolean} holdsPiece  Whether the next tap places a piece that is not on the board.
+ * @property {(from: string | null, to: string) => void} illegal  The reader has tried what is no legal move; `from` is null where a piece of the other side was taken up.
  * @property {(text: string) => void} say  To screen readers.
  * @property {() => void} update
  * @property {(key: string, values?: Record<string, string | number>) => string} t
@@ -44,6 +45,11 @@ export class BoardView {
     addEventListener("pointermove", event => this.moveDrag(event));
     addEventListener("pointerup", event => this.endDrag(event));
     addEventListener("pointercancel", () => this.cancelDrag());
+    addEventListener("pointerdown", event => {
+      if (this.choice.length === 0 || /** @type {Element} */ (event.target).closest(".squares")) return;
+      this.clear(); // a press anywhere else takes the move back, too
+      this.host.update();
+    });
   }
 
   /** Forget what was begun; the position has changed. */
@@ -93,15 +99,24 @@ export class BoardView {
       this.host.say(this.host.t("board.selected", {piece: this.nameOf(place)}));
     } else if (from !== null) {
       this.finish(from, place);
+    } else if (this.isOthers(place)) {
+      this.host.illegal(null, place);
     }
     this.host.update();
+  }
+
+  /** Whether a piece of the side that is not to move is there, where the reader moves both sides. @param {string} place */
+  isOthers(place) {
+    const {position, movable = "both"} = this.host.drawing();
+    const piece = this.pieceAt(place);
+    return movable === "both" && piece !== undefined && sideOf(piece) !== position.turn;
   }
 
   /** @param {string} from @param {string} to */
   finish(from, to) {
     const moves = to.includes(":") ? [] : this.movesOf(from, to);
     this.selected = null;
-    if (moves.length === 0) this.host.say(this.host.t("board.illegal"));
+    if (moves.length === 0) this.host.illegal(from, to);
     else if (moves.length === 1) this.host.move(moves[0]);
     else this.choice = moves.toSorted((a, b) => b.length - a.length);
   }
@@ -249,7 +264,7 @@ export class BoardView {
       const count = position.hands[side][kind];
       const tint = tints.find(each => each.square === place);
       const label = t("board.handPiece", {side: this.host.side(side), piece: pieceName(kind, language), count});
-      return html`<button type="button" class=${`held ${this.selected === place ? "selected" : ""} ${tint?.css ?? ""}`} data-place=${place}
+      return html`<button type="button" class=${`held ${this.selected === place ? "selected" : ""} ${tint ? `tinted ${tint.css} depth-${Math.round(6 * tint.depth)}` : ""}`} data-place=${place}
         aria-label=${label} aria-pressed=${this.selected === place ? "true" : "false"} @click=${event => this.click(event, place)}>
         ${pieceSvg(side === "b" ? kind : kind.toLowerCase(), (side === "w") !== flip)}${count > 1 ? html`<b>${count}</b>` : nothing}
         ${tint?.text ? html`<small class="tint-note">${tint.text}</small>` : nothing}</button>`;
@@ -262,8 +277,8 @@ export class BoardView {
     </div>`;
   }
 
-  /** The whole: hands above and below. @param {[string, string]} names */
-  render(names) {
+  /** The whole: hands above and below. @param {[string, string]} names @param {unknown} beside  Stands at the board's left. */
+  render(names, beside) {
     const drawing = this.host.drawing();
     const {t} = this.host;
     const language = this.host.language();
@@ -271,11 +286,11 @@ export class BoardView {
     const [upper, lower] = drawing.flip ? BLACK_ABOVE : WHITE_ABOVE;
     return html`<div class="main-board" @pointerdown=${event => this.press(event)}>
       ${this.hand(upper, names)}
-      <div class="squares" role="application" tabindex="0" aria-label=${t("board.label")} aria-describedby="position-text"
+      <div class="board-row">${beside}<div class="squares" role="application" tabindex="0" aria-label=${t("board.label")} aria-describedby="position-text"
         @keydown=${event => this.key(event)} @click=${event => this.click(event)} @blur=${() => this.blur()}>
         ${boardSvg({...drawing, selected: this.selected, targets, cursor: this.cursor})}
         ${this.choice.length ? this.choiceOf() : nothing}
-      </div>
+      </div></div>
       ${this.hand(lower, names)}
       <p id="position-text" class="unseen">${inWords(drawing.position, language, [this.host.side("b"), this.host.side("w")])}</p>
     </div>`;
@@ -285,6 +300,12 @@ export class BoardView {
     if (this.cursor === null) return;
     this.cursor = null;
     this.host.update();
+  }
+
+  /** A press beside the buttons takes the move back. @param {Event} event */
+  clickChoice(event) {
+    event.stopPropagation();
+    if (event.target === event.currentTarget) this.dropChoice(event);
   }
 
   /** @param {Event} event */
@@ -297,7 +318,7 @@ export class BoardView {
   choiceOf() {
     const {t} = this.host;
     const {position, flip = false} = this.host.drawing();
-    return html`<div class="choice" role="group" aria-label=${t("board.promote?")} @click=${event => event.stopPropagation()}
+    return html`<div class="choice" role="group" aria-label=${t("board.promote?")} @click=${event => this.clickChoice(event)}
       @keydown=${event => event.key === "Escape" && this.dropChoice(event)}>
       ${this.choice.map(usi => {
         const piece = position.squares.get(usi.slice(0, 2)) ?? "P";
@@ -306,6 +327,7 @@ export class BoardView {
         return html`<button type="button" data-usi=${usi} @click=${() => this.choose(usi)}>
           ${pieceSvg(face, (sideOf(piece) === "w") !== flip)}<span>${t(promoted ? "board.promote" : "board.unpromoted")}</span></button>`;
       })}
+      <button type="button" class="cancel" data-action="cancel-promotion" @click=${event => this.dropChoice(event)}>${t("board.cancel")}</button>
     </div>`;
   }
 }

@@ -1,5 +1,5 @@
 // The live analysis: asks the engine about the position on the board and keeps what it said, by position.
-import {isMove} from "../position.js";
+import {hasKings, isMove} from "../position.js";
 import {remember, setting} from "../settings.js";
 
 /** @import {Analyse, EndMessage, ReportMessage} from "documents" */
@@ -87,6 +87,7 @@ export class LiveAnalysis {
       .map((line, rank) => ({
         usi: line.move,
         label: line.win_rate === null ? "" : String(Math.round(100 * line.win_rate)),
+        isMate: line.mate !== null && sign * line.mate > 0,
         css: rank === 0 ? "best" : "other",
         width: rank === 0 ? 1.4 : 1 - 0.25 * (rank - 1),
       }));
@@ -94,9 +95,9 @@ export class LiveAnalysis {
 
   // ------------------------------------------------------------------------------------ asking
 
-  /** Whether the engine is asked: the tab shows it, it is on, and no position is being set up. */
+  /** Whether the engine is asked: the tab shows it, it is on, no position is being set up, and both kings are there. */
   get isWanted() {
-    return this.isActive && this.isOn && !this.page.setup?.isOpen;
+    return this.isActive && this.isOn && !this.page.setup?.isOpen && hasKings(this.page.game.position);
   }
 
   /** The tab with the lines is shown or hidden. @param {boolean} isActive */

@@ -1,13 +1,15 @@
 // A game against the engine. The server has the rules, the clocks and the engine; here is what the page knows of it.
+// The game has a record of its own, also while another one is on the board.
 import {api, messageOf} from "../api.js";
+import {emptyRecord, Game} from "../record/game.js";
 
-/** @import {GameRecord, PlayHint, PlayMessage, PlayQuestion} from "documents" */
+/** @import {GameRecord, PlayHint, PlayMessage, PlayQuestion, PlayedMove} from "documents" */
 /** @import {Page} from "../page.js" */
 
 const KEPT = "fukayomi.play";
 const TICK_MS = 250;
 
-/** A game of the server, and what the board shows of it; of two states the one with the higher version is newer. */
+/** A game of the server, and its record; of two states the one with the higher version is newer. */
 export class PlayedGame {
   /** @param {Page} page */
   constructor(page) {
@@ -18,8 +20,10 @@ export class PlayedGame {
     this.hint = null;
     this.isBusy = false;
     this.heardAt = 0;
-    /** The node of the last move. @type {number | undefined} */
-    this.end = undefined;
+    /** The record of the game, or of the last one. @type {Game | null} */
+    this.record = null;
+    /** The nodes of the game, from the start. */
+    this.line = [0];
     /** What was last heard of a game that is not this page's, or not yet. @type {PlayMessage | null} */
     this.early = null;
     page.socket.on("play", message => {
@@ -39,41 +43,108 @@ export class PlayedGame {
     return Boolean(this.state && (this.state.clocks.black ?? this.state.clocks.white));
   }
 
+  /** Whether the board shows the record of the game. */
+  get isShown() {
+    return this.record !== null && this.page.game === this.record;
+  }
+
+  /** The node of the last move. */
+  get end() {
+    return this.line.at(-1) ?? 0;
+  }
+
+  /** Whether a move belongs to the game that is being played. @param {Game} game @param {number} id */
+  owns(game, id) {
+    return this.running !== null && game === this.record && this.line.includes(id);
+  }
+
   /** Go on with the game that this page had before it was loaded again. */
   async resume() {
     const id = kept();
     if (!id || this.state) return;
     try {
-      this.take(await api.get(`api/play/${id}`));
+      await this.join(id);
     } catch {
       keep("");
     }
   }
 
-  /** Begin a game. @param {PlayQuestion} question */
-  async begin(question) {
+  /** Go on with the game of a kept record, if it is not over. @param {Game} game */
+  async goOn(game) {
+    if (!game.played || game.last !== null || game.played === this.state?.id) return;
+    try {
+      await this.join(game.played);
+      this.page.openTab("play");
+    } catch {
+      this.page.notify(this.page.t("play.lost"));
+    }
+  }
+
+  /** @param {string} id */
+  async join(id) {
+    const {page} = this;
+    /** @type {PlayMessage} */
+    const state = await api.get(`api/play/${id}`);
+    const record = page.game.played === id ? page.game : await page.keeper.recordOf(id);
+    if (this.running) return; // another one is being played
+    keep(id);
+    this.record = record ?? new Game(page.changed, emptyRecord(state.start, state.names));
+    this.record.played = id;
+    this.line = [0];
+    this.take(state);
+  }
+
+  /** Begin a game, in a record of its own. @param {PlayQuestion} question @param {Game} [record]  Whose moves are those of the question. */
+  async begin(question, record) {
+    const {page} = this;
     if (this.state) await this.leave();
     await this.ask(async () => {
       /** @type {PlayMessage} */
       const state = await api.post("api/play", question);
       this.state = null;
-      this.page.setFlip(state.color === "white");
-      this.page.game.newGame(state.start, state.names);
+      this.record = record ?? new Game(page.changed, emptyRecord(state.start, state.names));
+      Object.assign(this.record, {played: state.id, question});
+      this.line = [0];
+      page.setFlip(state.color === "white");
       keep(state.id);
       this.take(this.early?.id === state.id && this.early.version > state.version ? this.early : state);
+      this.record.changed("notes");
+      page.show(this.record);
+      this.goToEnd();
     });
+  }
+
+  /** The game on the board, which the server does not have any more. */
+  get interrupted() {
+    const {game} = this.page;
+    return !this.running && game.question && game.last === null && !this.page.facts.get(game)?.end ? game : null;
+  }
+
+  /** Play on with an interrupted game, in its record; the clock has what the reader's moves have left. */
+  async playOn() {
+    const game = this.interrupted;
+    const question = game?.question;
+    if (!game || !question) return;
+    const main = game.mainLine();
+    const isWhiteFirst = game.start.split(" ")[1] === "w";
+    const own = main.slice(1).filter((_, index) => (index % 2 === 1) === ((question.color === "black") === isWhiteFirst));
+    const used = own.reduce((sum, id) => sum + (game.node(id).time_ms ?? 0) - (question.increment_ms ?? 0), 0);
+    const main_ms = question.main_ms ? Math.max(1000, question.main_ms - Math.max(0, used)) : 0;
+    await this.begin({...question, main_ms, sfen: game.start, moves: game.moves(main.at(-1))}, game);
+    if (game.question) game.question = question;
   }
 
   /** The reader moves on the board. @param {string} usi */
   async move(usi) {
-    const {page, state} = this;
-    if (!state) return;
+    const {page, record, state} = this;
+    if (!state || !record) return;
     if (state.phase !== "reader") return page.notify(page.t("play.notYourTurn"));
     if (!this.isAtEnd) {
       page.notify(page.t("play.notThere"));
       return this.goToEnd();
     }
-    page.game.play(usi); // at once; the server's answer says whether it stays
+    this.line = [...this.line, record.add(this.end, usi)]; // at once; the server's answer says whether it stays
+    record.go(this.end);
     await this.act("move", {usi, ply: state.moves.length});
   }
 
@@ -88,6 +159,11 @@ export class PlayedGame {
   async askHint() {
     const {state} = this;
     if (state) await this.ask(async () => (this.hint = await api.post(`api/play/${state.id}/hint`, {})));
+  }
+
+  /** Bring the record to the game again, after something was undone in it. */
+  followAgain() {
+    if (this.state && this.record) this.follow(this.state);
   }
 
   /** Leave the game; its moves stay in the record. */
@@ -139,44 +215,51 @@ export class PlayedGame {
     if (state.phase === "over" && wasRunning) this.finish(state);
   }
 
-  /** Bring the record on the board to the game. @param {PlayMessage} state */
+  /** Bring the record to the game. @param {PlayMessage} state */
   follow(state) {
-    const {game} = this.page;
-    if (game.start !== state.start) game.newGame(state.start, state.names);
-    const wasAtEnd = this.isAtEnd;
-    let id = 0;
-    let isNew = false;
-    for (const move of state.moves) {
-      let child = game.childrenOf(id).find(each => game.node(each).usi === move.usi);
-      if (child === undefined) {
-        game.go(id);
-        child = game.play(move.usi).id;
-        isNew = true;
-      }
-      const node = game.node(child);
-      node.japanese ||= move.japanese;
-      node.english ||= move.english;
-      Object.assign(node, {time_ms: move.time_ms, cp: move.cp, mate: move.mate});
-      id = child;
-    }
-    this.end = id;
-    // What was taken back is no part of the game any more.
-    const extra = game.childrenOf(id)[0];
-    if (extra !== undefined && state.phase !== "over") game.remove(extra);
-    if (isNew || wasAtEnd || extra !== undefined) game.go(id);
+    const {record} = this;
+    if (!record) return;
+    const before = this.line.filter(id => record.nodes.has(id));
+    const wasAtEnd = record.place === before.at(-1);
+    const {size} = record.nodes;
+    const line = [0];
+    for (const move of state.moves) line.push(this.nodeOf(record, /** @type {number} */ (line.at(-1)), move));
+    this.line = line;
+    record.lead(line);
+    if (state.phase !== "over") record.reopen();
+    const back = before.filter(id => !line.includes(id));
+    if (back.length && !this.isNoted(record, back)) record.remove(back[0]);
+    const hasChanged = back.length > 0 || record.nodes.size !== size || line.length !== before.length;
+    if (wasAtEnd || !record.nodes.has(record.place)) record.visit(this.end);
+    if (hasChanged) record.changed("moves");
+    else if (wasAtEnd) record.changed("place");
   }
 
-  /** The game is over: the record has its end. @param {PlayMessage} state */
+  /** The node of a move of the game, with what the server says of it. @param {Game} record @param {number} parent @param {PlayedMove} move */
+  nodeOf(record, parent, {usi, japanese, english, time_ms, cp, mate}) {
+    const id = record.add(parent, usi);
+    const node = record.node(id);
+    node.japanese ||= japanese;
+    node.english ||= english;
+    if (time_ms !== null) Object.assign(node, {time_ms, cp, mate}); // moves before the game have no time
+    return id;
+  }
+
+  /** Whether moves that were taken back stay in the record: something is noted on them, or variations leave them. @param {Game} record @param {number[]} back */
+  isNoted(record, back) {
+    return back.some((id, index) => record.node(id).comment || record.childrenOf(id).some(child => child !== back[index + 1]));
+  }
+
+  /** The game is over: its record has its end. @param {PlayMessage} state */
   async finish(state) {
     const {page} = this;
-    page.say(page.t("play.over", {how: page.word("play.end", state.end ?? "error")}));
+    const text = page.t("play.over", {how: page.word("play.end", state.end ?? "error")});
+    if (this.isShown) page.say(text);
+    else page.notify(text);
     try {
       /** @type {GameRecord} */
       const record = await api.get(`api/play/${state.id}/record`);
-      if (this.state?.id !== state.id || this.running) return;
-      page.openRecord(record);
-      page.game.goToPly(state.moves.length);
-      this.end = page.game.place;
+      if (this.state?.id === state.id && !this.running) this.record?.conclude(this.end, record);
     } catch (error) {
       page.notify(messageOf(error));
     }
@@ -184,11 +267,14 @@ export class PlayedGame {
 
   /** Whether the board shows the position of the game. */
   get isAtEnd() {
-    return this.end === undefined || this.page.game.place === this.end;
+    return this.isShown && this.page.game.place === this.end;
   }
 
   goToEnd() {
-    if (this.end !== undefined) this.page.game.go(this.end);
+    const {page, record} = this;
+    if (!record) return;
+    if (!this.isShown) page.show(record);
+    record.go(this.end);
   }
 
   /** What is left on a clock: main time, then byoyomi. @param {"black" | "white"} color @returns {{main_ms: number, byoyomi_ms: number | null} | null} */

@@ -1,8 +1,27 @@
-// The record on the board: a tree of moves and the place in it.
+// A record: a tree of moves, how the game ended, and the place in it that the board shows.
 import {parse, played, START, sfenOf} from "../position.js";
 
-/** @import {GameRecord, RecordNode} from "documents" */
+/** @import {AnalysisDocument, GameRecord, PlayQuestion, RecordNode} from "documents" */
 /** @import {Position} from "../position.js" */
+
+/** What has changed: the place on the board, the moves, or what is noted on them. @typedef {"place" | "moves" | "notes"} Change */
+/**
+ * A record as browsers keep it.
+ * @typedef {object} KeptGame
+ * @property {string} id
+ * @property {number} changed  Date of the last change (ms).
+ * @property {GameRecord} record
+ * @property {number} place  The node on the board.
+ * @property {boolean} isEdited
+ * @property {string} played  Id of the game against the engine, which the server may still have.
+ * @property {PlayQuestion | null} question  How that game was begun.
+ * @property {{document: AnalysisDocument, key: string} | null} analysis
+ */
+
+/** An id that no other record has, in any browser. */
+function newId() {
+  return [...crypto.getRandomValues(new Uint32Array(3))].map(each => each.toString(36)).join("");
+}
 
 /** @param {number} id @param {number | null} parent @param {string | null} usi @returns {RecordNode} */
 function makeNode(id, parent, usi) {
@@ -10,11 +29,13 @@ function makeNode(id, parent, usi) {
 }
 
 /** A record without moves. @param {string} [start] @param {[string, string]} [names] @returns {GameRecord} */
-function emptyRecord(start = START, names = ["", ""]) {
+export function emptyRecord(start = START, names = ["", ""]) {
   return {name: "", names, header: {}, start, nodes: [makeNode(0, null, null)], comment: "", ...endOf({}), main: [0]};
 }
 
-/** How a game ended. @param {Partial<GameRecord>} record @returns {Pick<GameRecord, "end" | "winner" | "end_word" | "end_comment" | "end_time_ms" | "illegal">} */
+/** @typedef {Pick<GameRecord, "end" | "winner" | "end_word" | "end_comment" | "end_time_ms" | "illegal">} Ending */
+
+/** How a game ended. @param {Partial<GameRecord>} record @returns {Ending} */
 function endOf({end = null, winner = null, end_word = "", end_comment = "", end_time_ms = null, illegal = null}) {
   return {end, winner, end_word, end_comment, end_time_ms, illegal};
 }
@@ -36,24 +57,62 @@ export class Game {
   nodes = new Map();
   /** @type {Map<number, number[]>} */
   children = new Map();
-  /** The nodes of the game as it was played. @type {Set<number>} */
-  main = new Set();
+  /** The node after which the game as it was played ended; null if the record does not say that it ended. @type {number | null} */
+  last = null;
   /** The child last visited, by node. @type {Map<number, number>} */
   visited = new Map();
   /** @type {Map<number, Position>} */
   positions = new Map();
+  /** Its id among the kept records. */
+  id = newId();
+  /** Whether there is something in it that no file has. */
+  isEdited = false;
+  /** The id of the game against the engine that it is the record of. */
+  played = "";
+  /** How that game was begun. @type {PlayQuestion | null} */
+  question = null;
+  /** The analysis of the game, and the main line that it is about. @type {{document: AnalysisDocument, key: string} | null} */
+  analysis = null;
 
-  /** @param {() => void} changed  Called after every change. @param {GameRecord} [record] */
+  /** @param {(game: Game, what: Change) => void} changed  Called after every change. @param {GameRecord} [record] */
   constructor(changed, record = emptyRecord()) {
     /** Another number after every change. */
     this.version = 0;
     /** @type {{version: number, key: string} | null} */
     this.keyOfMain = null;
-    this.changed = () => {
+    /** @param {Change} what */
+    this.changed = what => {
       this.version++;
-      changed();
+      if (what !== "place") this.isEdited = true;
+      changed(this, what);
     };
     this.reset(record);
+  }
+
+  /** A record that was kept. @param {(game: Game, what: Change) => void} changed @param {KeptGame} kept */
+  static from(changed, {id, record, place, isEdited, played: game, question, analysis}) {
+    const made = new Game(changed, record);
+    Object.assign(made, {id, isEdited, played: game, question, analysis});
+    if (made.nodes.has(place)) made.visit(place);
+    return made;
+  }
+
+  /** What is kept of it. @returns {KeptGame} */
+  get kept() {
+    const {id, place, isEdited, question, analysis} = this;
+    const main = this.last === null ? this.mainLine() : this.path(this.last).map(node => node.id);
+    const record = {...this.record, ...endOf(this.facts), main};
+    return {id, changed: Date.now(), record, place, isEdited, played: this.played, question, analysis};
+  }
+
+  /** Be kept beside what was kept under its id. */
+  renew() {
+    this.id = newId();
+  }
+
+  /** Whether it says nothing at all. */
+  get isEmpty() {
+    return this.nodes.size === 1 && this.start === START && !this.node(0).comment && !this.facts.names.some(Boolean);
   }
 
   /** @param {GameRecord} record */
@@ -64,9 +123,8 @@ export class Game {
     this.node(0).comment ||= record.comment ?? "";
     this.children = new Map();
     for (const node of record.nodes) if (node.parent !== null) this.link(node);
-    this.main = new Set(record.main?.length ? record.main : [0]);
-    // The main line first: everything that follows "the first child" is the game as it was played.
-    for (const list of this.children.values()) list.sort((a, b) => Number(this.main.has(b)) - Number(this.main.has(a)));
+    const hasEnd = record.end || record.winner || record.illegal;
+    this.last = hasEnd ? (record.main?.at(-1) ?? 0) : null;
     this.next = Math.max(...this.nodes.keys()) + 1;
     this.place = 0;
     this.visited = new Map();
@@ -79,18 +137,7 @@ export class Game {
     this.children.set(parent, [...(this.children.get(parent) ?? []), node.id]);
   }
 
-  /** Put another record on the board, at its start. @param {GameRecord} record */
-  load(record) {
-    this.reset(record);
-    this.changed();
-  }
-
-  /** Begin a record from a position. @param {string} [start] @param {[string, string]} [names] */
-  newGame(start, names) {
-    this.load(emptyRecord(start, names));
-  }
-
-  /** The record as the server takes it. @returns {GameRecord} */
+  /** The record as the server takes it; an ending belongs to the line that it ended. @returns {GameRecord} */
   get record() {
     const {name, names, header} = this.facts;
     return {
@@ -99,17 +146,63 @@ export class Game {
       header,
       start: this.start,
       comment: this.node(0).comment,
-      ...endOf(this.ending),
-      nodes: [...this.nodes.values()],
+      ...endOf(this.endsOnMain ? this.facts : {}),
+      nodes: this.inOrder().map(id => this.node(id)),
       main: this.mainLine(),
     };
   }
 
-  /** How the game ended, as long as its moves are those of the record. */
+  /** The nodes, each before its children, and these in their order. */
+  inOrder() {
+    const found = [];
+    const waiting = [0];
+    for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) {
+      found.push(id);
+      waiting.push(...this.childrenOf(id).toReversed());
+    }
+    return found;
+  }
+
+  /** How the game as it was played ended. @returns {Ending} */
   get ending() {
-    const line = this.mainLine();
-    const isSame = line.length === this.main.size && line.every(id => this.main.has(id));
-    return endOf(isSame ? this.facts : {});
+    return endOf(this.last === null ? {} : this.facts);
+  }
+
+  /** Whether the game as it was played is the main line, and ended. */
+  get endsOnMain() {
+    return this.last !== null && this.mainLine().at(-1) === this.last;
+  }
+
+  /** The game ended after a node. @param {number} id @param {GameRecord} record  Which says how. */
+  conclude(id, record) {
+    this.last = id;
+    Object.assign(this.facts, endOf(record), {header: {...this.facts.header, ...record.header}});
+    this.node(0).comment ||= record.comment;
+    this.changed("notes");
+  }
+
+  /** The game goes on: its end was taken back. */
+  reopen() {
+    if (this.last === null) return;
+    this.last = null;
+    Object.assign(this.facts, endOf({}));
+    this.changed("notes");
+  }
+
+  /** What undoing brings back. */
+  snapshot() {
+    const {children, place, last, facts} = this;
+    const nodes = new Map([...this.nodes].map(([id, node]) => [id, {...node}]));
+    return {nodes, children: new Map(children), place, last, facts: {...facts}};
+  }
+
+  /** @param {ReturnType<Game["snapshot"]>} before */
+  restore(before) {
+    Object.assign(this, before);
+    this.visited.clear();
+    this.positions = new Map([[0, parse(this.start)]]);
+    this.visit(this.place);
+    this.changed("moves");
   }
 
   /** The node on the board. */
@@ -172,10 +265,15 @@ export class Game {
     return [this.start, ...this.moves(id)].join(" ");
   }
 
+  /** The move of its line that follows a node: the first one, and none after the end of the game. @param {number} id @returns {number | undefined} */
+  nextOf(id) {
+    return id === this.last ? undefined : this.childrenOf(id)[0];
+  }
+
   /** The main line from the start: the first move everywhere. */
   mainLine() {
     const line = [0];
-    for (let next = this.childrenOf(0)[0]; next !== undefined; next = this.childrenOf(next)[0]) line.push(next);
+    for (let next = this.nextOf(0); next !== undefined; next = this.nextOf(next)) line.push(next);
     return line;
   }
 
@@ -206,15 +304,20 @@ export class Game {
   forward(id) {
     const children = this.childrenOf(id);
     const visited = this.visited.get(id);
-    return visited !== undefined && children.includes(visited) ? visited : children[0];
+    return visited !== undefined && children.includes(visited) ? visited : this.nextOf(id);
   }
 
   /** @param {number} id */
   go(id) {
     if (!this.nodes.has(id)) return;
+    this.visit(id);
+    this.changed("place");
+  }
+
+  /** @param {number} id */
+  visit(id) {
     for (const node of this.path(id)) if (node.parent !== null) this.visited.set(node.parent, node.id);
     this.place = id;
-    this.changed();
   }
 
   /** Go along the line on the screen. @param {number} count  Negative to go back. */
@@ -240,16 +343,20 @@ export class Game {
 
   /** Make a legal move: an existing branch, or a new one. @param {string} usi @returns {RecordNode} */
   play(usi) {
-    const existing = this.childrenOf().find(id => this.node(id).usi === usi);
-    if (existing !== undefined) {
-      this.go(existing);
-      return this.current;
-    }
-    const node = makeNode(this.next++, this.place, usi);
+    const {size} = this.nodes;
+    this.visit(this.add(this.place, usi));
+    this.changed(this.nodes.size > size ? "moves" : "place");
+    return this.current;
+  }
+
+  /** The node of a move after a node: an existing branch, or a new one. The board stays where it is, and nobody is told. @param {number} parent @param {string} usi */
+  add(parent, usi) {
+    const existing = this.childrenOf(parent).find(id => this.node(id).usi === usi);
+    if (existing !== undefined) return existing;
+    const node = makeNode(this.next++, parent, usi);
     this.nodes.set(node.id, node);
     this.link(node);
-    this.go(node.id);
-    return node;
+    return node.id;
   }
 
   /** Make legal moves, one after the other. @param {string[]} moves */
@@ -271,22 +378,38 @@ export class Game {
       parent,
       this.childrenOf(parent).filter(each => each !== id),
     );
-    if (isShown) this.go(parent);
-    else this.changed();
+    if (this.last !== null && !this.nodes.has(this.last)) {
+      this.last = null;
+      Object.assign(this.facts, endOf({}));
+    }
+    if (isShown) this.visit(parent);
+    this.changed("moves");
   }
 
   /** Make the line to a node the main line. @param {number} id */
   promote(id) {
-    for (const node of this.path(id)) {
-      if (node.parent === null) continue;
-      this.children.set(node.parent, [node.id, ...this.childrenOf(node.parent).filter(each => each !== node.id)]);
-    }
-    this.changed();
+    this.lead(this.path(id).map(node => node.id));
+    this.changed("moves");
   }
 
-  /** @param {string} text */
+  /** Put a line from the start before its variations; nobody is told. @param {number[]} line */
+  lead(line) {
+    line.slice(1).forEach((id, index) => {
+      const others = this.childrenOf(line[index]).filter(each => each !== id);
+      this.children.set(line[index], [id, ...others]);
+    });
+  }
+
+  /** A comment on the move on the board. @param {string} text */
   comment(text) {
     this.current.comment = text;
-    this.changed();
+    this.changed("notes");
+  }
+
+  /** The player of a side, 0 for Black. @param {0 | 1} side @param {string} name */
+  rename(side, name) {
+    const [black, white] = this.facts.names;
+    this.facts.names = side ? [black, name] : [name, white];
+    this.changed("notes");
   }
 }

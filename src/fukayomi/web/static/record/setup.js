@@ -4,6 +4,7 @@ import {api, messageOf} from "../api.js";
 import {pieceSvg} from "../board/drawing.js";
 import {copyOf, heldAt, isSfen, parse, pieceName, START, sfenOf, sideOf, swapSide} from "../position.js";
 import {html, nothing} from "../vendor/lit-html.js";
+import {emptyRecord, Game} from "./game.js";
 
 /** @import {Page} from "../page.js" */
 
@@ -19,11 +20,15 @@ export class Setup {
     /** The piece of the palette that the next tap places; "" removes. @type {string | null} */
     this.piece = null;
     this.error = "";
+    /** The position with which it began. */
+    this.first = START;
   }
 
-  open() {
+  /** @param {string} [sfen]  Another position than that on the board. */
+  open(sfen) {
     this.isOpen = true;
-    this.position = {...copyOf(this.page.game.position), ply: 1};
+    this.first = sfenOf({...copyOf(this.page.game.position), ply: 1});
+    this.position = parse(sfen ?? this.first);
     this.piece = null;
     this.error = "";
     this.page.view.clear();
@@ -31,9 +36,12 @@ export class Setup {
     this.page.update();
   }
 
+  /** Close it. What was set up can be brought back. */
   close() {
     if (!this.isOpen) return;
     this.isOpen = false;
+    const sfen = sfenOf(this.position);
+    if (sfen !== this.first) this.page.undoable(this.page.t("undo.setup"), () => this.open(sfen));
     this.page.view.clear();
     this.page.live.positionChanged();
     this.page.update();
@@ -90,8 +98,10 @@ export class Setup {
       page.update();
       return;
     }
-    this.close();
-    page.game.newGame(sfen);
+    this.first = sfen; // nothing is lost
+    const game = new Game(page.changed, emptyRecord(sfen));
+    game.changed("notes"); // a position that was set up is work, too
+    page.show(game);
   }
 
   render() {

@@ -1,7 +1,7 @@
 // The record beside the board: its moves with variations, comments and clocks; the buttons below the board.
 
 import {act} from "../actions.js";
-import {typedMoves} from "../position.js";
+import {isMove, typedMoves} from "../position.js";
 import {html, nothing} from "../vendor/lit-html.js";
 
 /** @import {RecordNode} from "documents" */
@@ -15,6 +15,10 @@ const ICONS = {
   back: "M17 5L6 12L17 19Z",
   forward: "M7 5L18 12L7 19Z",
   last: "M18 5v14M5 5L16 12L5 19Z",
+  settings:
+    "M12 8.500A3.500 3.500 0 1 0 12 15.500A3.500 3.500 0 1 0 12 8.500ZM12 3V6M12 18V21M3 12H6M18 12H21M5.600 5.600L7.800 7.800M16.200 16.200L18.400 18.400M18.400 5.600L16.200 7.800M7.800 16.200L5.600 18.400",
+  previousMistake: "M11 5v14L1 12zM17 5V14M17 18V19",
+  nextMistake: "M13 5v14l10-7zM7 5V14M7 18V19",
   flip: "M7 4v14M7 4L3 9M7 4L11 9M17 20V6M17 20L13 15M17 20L21 15",
 };
 
@@ -54,6 +58,7 @@ async function typed(event, page) {
     page.move(found[0]);
   } else {
     page.notify(page.t(found.length ? "bar.ambiguous" : "bar.illegal", {move: input.value, moves: found.join(" ")}));
+    if (!found.length && isMove(input.value.trim())) page.explainMove(input.value.trim());
   }
 }
 
@@ -63,32 +68,47 @@ const clock = seconds => `${Math.floor(seconds / 60)}:${String(Math.floor(second
 /** @param {Page} page */
 export function recordView(page) {
   const {t, game} = page;
+  const sides = /** @type {const} */ (["b", "w"]);
   const header = Object.entries(game.facts.header).filter(([, value]) => value);
   return html`
-    ${page.files.render()}
-    ${
-      header.length
-        ? html`<details class="facts"><summary>${t("record.facts")}</summary>
-      <dl>${header.map(([name, value]) => html`<dt>${page.word("header", name)}</dt><dd>${value}</dd>`)}</dl></details>`
-        : nothing
-    }
+    ${page.files.lists()}
+    <details class="facts"><summary>${t("record.facts")}</summary>
+      ${sides.map(
+        (side, index) => html`<label class="row">${side === "b" ? "☗" : "☖"} <span class="unseen">${page.side(side)}</span>
+        <input class="player-name" data-side=${side} autocomplete="off" maxlength="200" placeholder=${page.side(side)} .value=${game.facts.names[index]}
+          @input=${event => game.rename(index ? 1 : 0, event.target.value)}></label>`,
+      )}
+      <dl>${header.map(([name, value]) => html`<dt>${page.word("header", name)}</dt><dd>${value}</dd>`)}</dl></details>
     <div class="moves" tabindex="0" role="group" aria-label=${t("record.moves")} @wheel=${event => wheel(event, page)}>
       <ol>${moveRow(page, game.node(0), 0)}${line(page, 0, 1)}</ol>
       ${ending(page)}
     </div>
+    ${branches(page)}
     <label for="comment">${t("record.comment")}</label>
-    <textarea id="comment" rows="3" .value=${game.current.comment ?? ""} @change=${event => game.comment(event.target.value)}></textarea>
+    <textarea id="comment" rows="3" .value=${game.current.comment ?? ""} @input=${event => game.comment(event.target.value)}></textarea>
     <div class="row">
-      <button type="button" data-action="promote" ?disabled=${isMain(game)} @click=${() => game.promote(game.place)}>${t("record.promote")}</button>
-      <button type="button" data-action="delete" ?disabled=${game.current.parent === null} @click=${() => game.remove(game.place)}>${t("record.delete")}</button>
+      <button type="button" data-action="promote" ?disabled=${isMain(game)} @click=${() => page.changeRecord("", () => game.promote(game.place))}>${t("record.promote")}</button>
+      <button type="button" data-action="delete" ?disabled=${game.current.parent === null} @click=${() => page.deleteFrom(game.place)}>${t("record.delete")}</button>
+      <button type="button" data-action="undo" title="Ctrl+Z" ?disabled=${!page.undoing} @click=${() => page.undo()}>${t("undo.undo")}</button>
     </div>`;
+}
+
+/** The moves that follow in the record, if there are several. @param {Page} page */
+function branches(page) {
+  const {game, t} = page;
+  const next = game.childrenOf();
+  if (next.length < 2) return nothing;
+  return html`<div class="row branches" role="group" aria-label=${t("record.branches")}><span class="muted">${t("record.branches")}</span>
+    ${next.map(id => html`<button type="button" data-branch=${id} class=${id === game.forward(game.place) ? "chosen" : ""} @click=${() => game.go(id)}>${page.nameOf(game.node(id))}</button>`)}</div>`;
 }
 
 /** The illegal move that ended the game, how it ended, and the comment on that. @param {Page} page */
 function ending(page) {
   const {t, game} = page;
   const {end, winner, end_word: word, end_comment: comment, end_time_ms: time, illegal} = game.ending;
-  return html`${illegal ? html`<p class="end muted">${t("record.illegalMove", {move: illegal.japanese || illegal.move})}${timeOf(illegal.time_ms)}</p>` : nothing}
+  const isElsewhere = game.last !== null && !game.endsOnMain;
+  return html`${isElsewhere ? html`<p class="muted">${t("record.asPlayed", {count: game.plyOf(game.last ?? 0)})}</p>` : nothing}
+    ${illegal ? html`<p class="end muted">${t("record.illegalMove", {move: page.nameOf({japanese: illegal.japanese, english: illegal.move})})}${timeOf(illegal.time_ms)}</p>` : nothing}
     ${end || winner ? html`<p class="end muted">${page.endText(end, winner, word)}${timeOf(time)}</p>` : nothing}
     ${comment ? html`<p class="end-comment muted">${comment}</p>` : nothing}`;
 }
@@ -105,11 +125,14 @@ function isMain(game) {
 function line(page, from, ply) {
   const {game} = page;
   const rows = [];
-  for (let children = game.childrenOf(from); children.length; children = game.childrenOf(children[0]), ply++) {
-    rows.push(moveRow(page, game.node(children[0]), ply));
-    for (const other of children.slice(1)) {
+  for (let at = /** @type {number | undefined} */ (from); at !== undefined; ply++) {
+    const next = game.nextOf(at);
+    if (next !== undefined) rows.push(moveRow(page, game.node(next), ply));
+    for (const other of game.childrenOf(at)) {
+      if (other === next) continue;
       rows.push(html`<li class="variation"><ol>${moveRow(page, game.node(other), ply)}${line(page, other, ply + 1)}</ol></li>`);
     }
+    at = next;
   }
   return rows;
 }

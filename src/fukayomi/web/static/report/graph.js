@@ -1,7 +1,8 @@
 // The graph of a game: Black's win rate by ply with the mistakes, and below it what each move lost.
 import {html, nothing, svg} from "../vendor/lit-html.js";
+import {recordedRate} from "./report.js";
 
-/** @import {AnalysedPosition, AnalysisDocument, JudgedMove, Score} from "documents" */
+/** @import {JudgedMove, RecordNode, Score} from "documents" */
 /** @import {Page} from "../page.js" */
 /** @import {TemplateEvent} from "../vendor/lit-html.js" */
 
@@ -17,11 +18,33 @@ const HEIGHT = TOP + RATES + GAP + LOSSES + BOTTOM;
 const CP_SHOWN = 2000;
 const SIZES = {inaccuracy: 2.6, dubious: 3.6, mistake: 4.8, blunder: 6};
 
-/** @param {Page} page @param {AnalysisDocument} document_ @param {number} width */
-export function gameGraph(page, {moves, positions: points, total_moves}, width) {
+/** @typedef {Score & {ply: number}} Point */
+
+/** The points of the curve: those of the report, else the evaluations that the record has. @param {Page} page @returns {Point[]} */
+function pointsOf({report, game}) {
+  if (report.isHidden) return [];
+  if (report.current) return report.current.positions;
+  return game
+    .mainLine()
+    .map((id, ply) => recordedPoint(game.node(id), ply))
+    .filter(point => point !== null);
+}
+
+/** @param {RecordNode} node @param {number} ply @returns {Point | null} */
+function recordedPoint(node, ply) {
+  const rate = recordedRate(node);
+  return rate === null ? null : {ply, win_rate: rate, cp: node.cp ?? (rate > 0.5 ? CP_SHOWN : -CP_SHOWN), mate: node.mate ?? null};
+}
+
+/** The graph of the game on the board; nothing if there is no evaluation of its positions. @param {Page} page */
+export function gameGraph(page) {
   const {t, report, game} = page;
   const inCp = report.isInCp;
-  const total = Math.max(1, total_moves);
+  const points = pointsOf(page);
+  if (points.length < 2) return nothing;
+  const {moves} = report;
+  const total = Math.max(1, report.current?.total_moves ?? game.mainLine().length - 1);
+  const width = Math.max(300, Math.min(1100, (document.getElementById("panel")?.clientWidth ?? 640) - 2));
   const bottom = TOP + RATES + GAP + LOSSES;
   /** @param {number} ply */
   const x = ply => LEFT + ((width - LEFT - RIGHT) * ply) / total;
@@ -54,13 +77,13 @@ export function gameGraph(page, {moves, positions: points, total_moves}, width) 
       <path class="axis" d=${`M${LEFT},${bottom}H${width - RIGHT}`} />
       ${moves.map(move => bar(move, x, bottom, (width - LEFT - RIGHT) / total))}
       ${moves.map(move => (move.mistake ? svg`<circle class=${`mark ${move.mistake}`} data-ply=${move.ply} cx=${x(move.ply)} cy=${y(share(move))} r=${SIZES[move.mistake]}><title>${markTitle(page, move)}</title></circle>` : nothing))}
-      ${cursor(page, x, at => y(share(at)), bottom)}
+      ${cursor(page, points, x, at => y(share(at)), bottom)}
     </svg></figure>`;
 }
 
 /** @param {Page} page @param {JudgedMove} move */
 function markTitle(page, move) {
-  return `${move.ply} ${move.japanese} ${page.t(`mistake.${move.mistake}`)} −${(100 * move.loss).toFixed(1)} %`;
+  return `${move.ply} ${page.judgedName(move)} ${page.t(`mistake.${move.mistake}`)} −${(100 * move.loss).toFixed(1)} %`;
 }
 
 /** Black's part below the curve, White's above. @param {[number, number][]} points @param {(share: number) => number} y */
@@ -80,13 +103,11 @@ function bar(move, x, bottom, step) {
   return svg`<rect class=${`loss ${move.mistake ?? ""}`} x=${x(move.ply) - width / 2} y=${bottom - height} width=${width} height=${height} />`;
 }
 
-/** @param {Page} page @param {(ply: number) => number} x @param {(at: AnalysedPosition) => number} y @param {number} bottom */
-function cursor(page, x, y, bottom) {
-  const {game, report} = page;
-  const main = game.mainLine();
-  const ply = main.indexOf(game.place);
+/** @param {Page} page @param {Point[]} points @param {(ply: number) => number} x @param {(at: Point) => number} y @param {number} bottom */
+function cursor({report}, points, x, y, bottom) {
+  const {ply} = report;
   if (ply < 0) return nothing;
-  const at = report.positionAt(ply);
+  const at = points.find(point => point.ply === ply);
   return svg`<path class="cursor" data-ply=${ply} d=${`M${x(ply)},${TOP}V${bottom}`} />${at ? svg`<circle class="cursor" cx=${x(ply)} cy=${y(at)} r="4" />` : nothing}`;
 }
 

@@ -1,25 +1,35 @@
-// A quiz from the mistakes of a game: find a better move than the one that was played.
+// A quiz from the mistakes of a game: find a better move than the one that was played. A move that the report has no line
+// of is searched, so that every good move counts.
 
-import {western, westernLine} from "../position.js";
+import {api} from "../api.js";
+import {westernLine} from "../position.js";
 import {html, nothing} from "../vendor/lit-html.js";
 
-/** @import {AnalysedLine} from "documents" */
+/** @import {AnalysedLine, Analyse, EndMessage, Facts, PositionQuestion, ReportMessage} from "documents" */
 /** @import {NamedLine, Page} from "../page.js" */
 
 /** A candidate that loses less than an inaccuracy counts as right. */
 const RIGHT_WITHIN = 0.05;
+/** Nodes for a move that the report has no line of: at least so many, and as many as the report's for a position. */
+const LEAST_NODES = 400;
+/** The evaluation of a mate. */
+const MATE_CP = 30000;
 
 export class Quiz {
   /** @param {Page} page */
   constructor(page) {
     this.page = page;
+    this.game = page.game;
     this.questions = page.report.mistakes;
     this.at = 0;
     this.right = 0;
     this.done = 0;
-    /** @type {"asked" | "wrong" | "played" | "right" | "shown"} */
+    /** @type {"asked" | "searched" | "wrong" | "played" | "right" | "shown"} */
     this.state = "asked";
+    /** The move that was tried, by its name. */
     this.tried = "";
+    /** The search for the move that was tried. @type {{id: number, usi: string, japanese: string, last: ReportMessage | null} | null} */
+    this.search = null;
     /** Whether the reader has tried another move before. */
     this.hadTry = false;
     /** The right line, once it is known. @type {NamedLine | undefined} */
@@ -49,24 +59,85 @@ export class Quiz {
   }
 
   next() {
+    this.search = null;
     this.at += 1;
     this.ask();
   }
 
   /** Whether the quiz takes a move that was made on the board. @param {string} usi */
   move(usi) {
+    if (this.state === "searched") return true;
     if (this.isOver || this.isAnswered || this.page.game.place !== this.page.game.mainLine()[this.question.ply - 1]) return false;
     const sign = this.question.color === "black" ? 1 : -1;
     const lines = this.page.report.positionAt(this.question.ply - 1)?.lines ?? [];
     const line = lines.find(each => each.pv[0] === usi);
     const best = lines[0];
-    this.tried = usi;
-    if (usi === this.question.move) this.state = "played";
+    if (usi === this.question.move) this.fail("played");
     else if (line && sign * (best.win_rate - line.win_rate) < RIGHT_WITHIN) this.finish("right", line);
-    else this.state = "wrong";
-    if (!this.isAnswered) this.hadTry = true;
+    else this.look(usi, line !== undefined);
     this.page.update();
     return true;
+  }
+
+  /** @param {"wrong" | "played"} state */
+  fail(state) {
+    this.state = state;
+    this.hadTry = true;
+  }
+
+  /** Ask for the name of a move, and for its score unless that is known to be bad. @param {string} usi @param {boolean} isBad */
+  async look(usi, isBad) {
+    const {page} = this;
+    const {game, socket} = page;
+    this.state = "searched";
+    const moves = [...game.moves(), usi];
+    /** @type {PositionQuestion} */
+    const question = {sfen: game.start, moves};
+    /** @type {Facts} */
+    const facts = await api.post("api/position", question);
+    if (this.state !== "searched") return;
+    this.tried = page.nameOf({japanese: facts.japanese ?? "", english: facts.english ?? "", usi});
+    this.search = {id: socket.newId(), usi, japanese: facts.japanese ?? "", last: null};
+    const nodes = Math.max(LEAST_NODES, page.report.positionAt(this.question.ply - 1)?.nodes ?? 0);
+    /** @type {Analyse & {type: "analyse"}} */
+    const message = {type: "analyse", id: this.search.id, sfen: game.start, moves, multipv: 1, limit: {nodes}};
+    if (facts.end === "mate") this.judge(game.position.turn === "b" ? 1 : 0);
+    else if (isBad || !socket.send(message)) this.judge(null);
+    page.update();
+  }
+
+  /** @param {ReportMessage} message */
+  reported(message) {
+    if (message.id === this.search?.id) this.search.last = message;
+  }
+
+  /** @param {EndMessage} message */
+  ended(message) {
+    if (message.id !== this.search?.id) return;
+    this.judge(this.search.last?.lines[0]?.win_rate ?? null);
+    this.page.update();
+  }
+
+  /** Judge the move that was searched. @param {number | null} rate  Black's win rate after it; null: it is not good, or not known. */
+  judge(rate) {
+    const {search, page, question} = this;
+    this.search = null;
+    if (!search || this.state !== "searched") return;
+    const best = page.report.positionAt(question.ply - 1)?.lines[0];
+    const sign = question.color === "black" ? 1 : -1;
+    if (rate === null || !best || sign * (best.win_rate - rate) >= RIGHT_WITHIN) return this.fail("wrong");
+    const reply = search.last?.lines[0];
+    const cp = reply?.cp ?? (rate > 0.5 ? MATE_CP : -MATE_CP);
+    const mate = reply ? reply.mate : sign;
+    const [pv, japanese] = [reply?.pv ?? [], reply?.japanese ?? []];
+    this.finish("right", {
+      win_rate: rate,
+      cp,
+      mate,
+      visits: search.last?.visits ?? 0,
+      pv: [search.usi, ...pv],
+      japanese: [search.japanese, ...japanese],
+    });
   }
 
   /** @param {"right" | "shown"} state @param {AnalysedLine | undefined} line */
@@ -120,7 +191,8 @@ export class Quiz {
     const {t} = page;
     if (this.state === "right" && this.line) return t("quiz.right", {move: page.moveName(this.line, 0), score: page.scoreText(this.line)});
     if (this.state === "shown") return this.line ? t("quiz.answer", {move: page.moveName(this.line, 0)}) : "";
-    if (this.state === "wrong") return t("quiz.wrong", {move: western(page.game.position, this.tried)});
+    if (this.state === "searched") return t("quiz.searched");
+    if (this.state === "wrong") return t("quiz.wrong", {move: this.tried});
     return this.state === "played" ? t("quiz.playedAgain") : "";
   }
 }

@@ -1,16 +1,26 @@
 // The analysis of a game: runs as a job of the server; the result is the document of `fukayomi analyse`.
 import {api, messageOf} from "../api.js";
 import {remember, setting} from "../settings.js";
+import {mistakesAround} from "./card.js";
 
-/** @import {AnalysisDocument, JobDocument, JobMessage, JobQuestion, JudgedMove} from "documents" */
+/** @import {AnalysisDocument, JobDocument, JobMessage, JobQuestion, JudgedMove, RecordNode} from "documents" */
 /** @import {Page} from "../page.js" */
+/** @import {Game} from "../record/game.js" */
 
+/** A win rate is 1 / (1 + e^(−cp / this)). */
+const CP_COEFFICIENT = 756;
 /** States of a job that has not ended. */
 const ACTIVE = ["waiting", "running"];
 
 /** Share of the points for a move that loses so much, 0 to 100: the formula of lichess, with the loss in percent. @param {number} loss */
 export function accuracyOf(loss) {
   return Math.max(0, Math.min(100, 103.1668 * Math.exp(-0.04354 * 100 * loss) - 3.1669));
+}
+
+/** Black's win rate by the evaluation that a record has of a position. @param {RecordNode} node */
+export function recordedRate({cp, mate}) {
+  if (mate) return mate > 0 ? 1 : 0;
+  return cp === null || cp === undefined ? null : 1 / (1 + Math.exp(-cp / CP_COEFFICIENT));
 }
 
 /** Whether a document is about the game of a key: a server that was started again gives its numbers to other jobs. @param {AnalysisDocument} document @param {string} key */
@@ -22,11 +32,7 @@ export class GameReport {
     this.page = page;
     /** The id of the last job, which another job of the same game goes on from. @type {number | null} */
     this.known = null;
-    /** @type {AnalysisDocument | null} */
-    this.document = null;
-    /** Start and moves of the game that the document is about. */
-    this.gameKey = "";
-    /** @type {{id: number, done: number, total: number, text: string, key: string, isOld?: boolean} | null} */
+    /** @type {{id: number, done: number, total: number, text: string, key: string, game: Game, isOld?: boolean} | null} */
     this.job = null;
     this.nodes = setting("report-nodes", 1000);
     this.isHiding = setting("think-first", false);
@@ -35,7 +41,7 @@ export class GameReport {
     this.isInCp = setting("graph-cp", false);
     /** The key of the game of the last job. */
     this.jobKey = "";
-    /** The mistakes by node, for a document and a number of nodes. @type {{document: AnalysisDocument, size: number, map: Map<number, JudgedMove>} | null} */
+    /** The mistakes by node, for a document and a main line. @type {{document: AnalysisDocument, key: string, map: Map<number, JudgedMove>} | null} */
     this.cached = null;
     page.socket.on("job", message => this.progressed(message));
     page.socket.on("open", () => this.job && this.look());
@@ -48,7 +54,8 @@ export class GameReport {
 
   /** The document, if it is about the game on the board, which may go on after its end. */
   get current() {
-    return this.document && `${this.mainKey} `.startsWith(`${this.gameKey} `) ? this.document : null;
+    const {analysis} = this.page.game;
+    return analysis && `${this.mainKey} `.startsWith(`${analysis.key} `) ? analysis.document : null;
   }
 
   /** Whether the verdicts are hidden from the reader. */
@@ -85,15 +92,16 @@ export class GameReport {
 
   async start() {
     const {page} = this;
+    const {game} = page;
     const key = this.mainKey;
     remember("report-nodes", this.nodes);
     /** @type {JobQuestion} */
-    const question = {kind: "analyse-game", record: page.game.record, limits: {nodes: this.nodes}, known: this.known};
+    const question = {kind: "analyse-game", record: game.record, limits: {nodes: this.nodes}, known: this.known};
     try {
       /** @type {{id: number}} */
       const {id} = await api.post("api/jobs", question);
       [this.known, this.jobKey] = [id, key];
-      this.job = {id, done: 0, total: 0, text: "", key};
+      this.job = {id, done: 0, total: 0, text: "", key, game};
       page.notify("");
       this.look();
     } catch (error) {
@@ -110,7 +118,7 @@ export class GameReport {
   goOn(kept) {
     if (!kept) return;
     [this.known, this.jobKey] = [kept.id, kept.key];
-    this.job = {...kept, done: 0, total: 0, text: "", isOld: true};
+    this.job = {...kept, done: 0, total: 0, text: "", game: this.page.game, isOld: true};
     this.look();
   }
 
@@ -132,7 +140,10 @@ export class GameReport {
       if (this.job !== job) return;
       if (result && !isOf(result, job.key)) throw new Error(page.t("game.gone"));
       Object.assign(job, {done, total});
-      if (result) this.show(result, job.key);
+      if (result) {
+        job.game.isEdited = true; // no file has the analysis
+        this.show(result, job.key, job.game);
+      }
       if (!ACTIVE.includes(state)) {
         this.job = null;
         if (state === "failed" && !job.isOld) page.notify(page.t("game.failed", {text}));
@@ -158,10 +169,10 @@ export class GameReport {
     await this.look();
   }
 
-  /** Show a document about the game of a key. @param {AnalysisDocument} document @param {string} key */
-  show(document, key) {
-    this.document = document;
-    this.gameKey = key;
+  /** A document about the game of a key. @param {AnalysisDocument} document @param {string} key @param {Game} [game]  Its record. */
+  show(document, key, game = this.page.game) {
+    game.analysis = {document, key};
+    if (game.isEdited) this.page.keeper.changed(game);
     this.page.update();
   }
 
@@ -187,7 +198,7 @@ export class GameReport {
 
   /** @param {number} id */
   mistakeAt(id) {
-    return this.isHidden || !this.document ? "" : (this.byId().get(id)?.mistake ?? "");
+    return this.isHidden || !this.page.game.analysis ? "" : (this.byId().get(id)?.mistake ?? "");
   }
 
   /** The mistakes by node; made once for each state of the record. @returns {Map<number, JudgedMove>} */
@@ -196,12 +207,12 @@ export class GameReport {
       current,
       page: {game},
     } = this;
-    const {size} = game.nodes;
+    const key = `${game.id} ${this.mainKey}`;
     if (!current) return new Map();
-    if (this.cached?.document === current && this.cached.size === size) return this.cached.map;
+    if (this.cached?.document === current && this.cached.key === key) return this.cached.map;
     const line = game.mainLine();
     const map = new Map(this.mistakes.map(move => [line[move.ply], move]));
-    this.cached = {document: current, size, map};
+    this.cached = {document: current, key, map};
     return map;
   }
 
@@ -210,12 +221,33 @@ export class GameReport {
     return this.current?.positions.find(position => position.ply === ply);
   }
 
+  /** The ply of the position on the board; -1 in a variation. */
+  get ply() {
+    const {game} = this.page;
+    return game.mainLine().indexOf(game.place);
+  }
+
+  /** Black's win rate in the position on the board, as the search or the record has it; null if neither does, or while it is hidden. */
+  get winRate() {
+    if (this.isHidden) return null;
+    const {current} = this.page.game;
+    const found = this.ply < 0 ? undefined : this.positionAt(this.ply);
+    return found?.win_rate ?? recordedRate(current);
+  }
+
+  /** The positions before the mistakes, before and after that on the board. */
+  get around() {
+    return mistakesAround(
+      this.mistakes.map(move => move.ply),
+      this.page.game.plyOf(),
+    );
+  }
+
   /** @param {1 | -1} direction */
   goToMistake(direction) {
     const {game} = this.page;
-    const at = game.plyOf();
-    const plies = this.mistakes.map(move => move.ply);
-    const ply = direction > 0 ? plies.find(each => each > at) : plies.findLast(each => each < at);
+    const {previous, next} = this.around;
+    const ply = direction > 0 ? next : previous;
     if (ply !== undefined) game.go(game.mainLine()[ply]);
   }
 

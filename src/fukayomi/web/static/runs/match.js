@@ -109,9 +109,9 @@ export function pairTable(page, document) {
 
 /** @param {Page["t"]} t @param {EloRange} range */
 function eloText(t, {elo, elo_error: error, elo_low: low, elo_high: high}) {
-  if (elo === null) return "–";
-  if (low === null || high === null) return low === null ? t("match.below", {elo: signed(high)}) : t("match.above", {elo: signed(low)});
-  return `${signed(elo)} ±${number(error)}`;
+  if (elo !== null) return `${signed(elo)} ±${number(error)}`;
+  if (low !== null) return t("match.above", {elo: signed(low)});
+  return high === null ? "–" : t("match.below", {elo: signed(high)});
 }
 
 const WIDTH = 560;

@@ -72,7 +72,8 @@ const HEIGHT = 18;
  * @param {{low: number, high: number}} scale @param {string} label @param {number} [mark]  Where a thin line is drawn, such as at even strength.
  */
 export function dot({low, high, value}, scale, label, mark) {
-  if (value === null) return nothing;
+  const place = value ?? low ?? high;
+  if (place === null) return nothing;
   /** @param {number} each */
   const x = each => (WIDTH * (each - scale.low)) / (scale.high - scale.low);
   const y = HEIGHT / 2;
@@ -83,7 +84,7 @@ export function dot({low, high, value}, scale, label, mark) {
     ${left === null && right === null ? nothing : svg`<line x1=${left ?? 0} x2=${right ?? WIDTH} y1=${y} y2=${y}></line>`}
     ${
       (left === null) === (right === null)
-        ? svg`<circle class=${left === null ? "open" : ""} cx=${x(value)} cy=${y} r="4.5"></circle>`
+        ? svg`<circle class=${left === null ? "open" : ""} cx=${x(place)} cy=${y} r="4.5"></circle>`
         : svg`<path d=${`M${left ?? right} ${y - 6}v12`}></path>`
     }</svg>`;
 }

@@ -2,8 +2,10 @@
 
 import {boardSvg, handSvg} from "../board/drawing.js";
 import {LIMITS} from "../live/analysis.js";
+import {MateSearch} from "../live/mate.js";
 import {IN_HAND, isMove, played} from "../position.js";
 import {icon} from "../record/view.js";
+import {gameGraph} from "../report/graph.js";
 import {html, nothing} from "../vendor/lit-html.js";
 import {Tab} from "./tab.js";
 
@@ -21,6 +23,7 @@ export class AnalyseTab extends Tab {
     super(page, "analyse");
     /** The line that is played through. @type {{key: string, rank: number, step: number} | null} */
     this.trial = null;
+    this.mate = new MateSearch(page);
   }
 
   enter() {
@@ -31,6 +34,11 @@ export class AnalyseTab extends Tab {
     this.page.live.setActive(false);
   }
 
+  winRate() {
+    const {live, report} = this.page;
+    return live.isHidden ? null : (live.report?.lines[0]?.win_rate ?? report.winRate);
+  }
+
   overlay() {
     return {arrows: this.page.live.arrows()};
   }
@@ -39,9 +47,11 @@ export class AnalyseTab extends Tab {
     const {page, trial} = this;
     const {t, live} = page;
     const {report} = live;
+    if (this.mate.isWanted) return this.mate.render();
     const line = trial?.key === live.key && report?.lines[trial.rank];
     return html`
       ${this.controls()}
+      ${live.isHidden ? nothing : gameGraph(page)}
       ${
         live.isHidden
           ? html`<p class="muted">${t("live.hidden")}</p>`

@@ -1,14 +1,19 @@
 // The report of a game: graph, mistakes with the better lines, the players' figures, "think first", the quiz.
 
 import {verdictArrows} from "../board/drawing.js";
+import {isMove, played, western, westernLine} from "../position.js";
 import {saveAs} from "../record/files.js";
+import {icon} from "../record/view.js";
+import {candidateHeads, candidateList, playable, positionCard} from "../report/card.js";
 import {gameGraph} from "../report/graph.js";
 import {Quiz} from "../report/quiz.js";
 import {html, nothing} from "../vendor/lit-html.js";
 import {Tab} from "./tab.js";
 
-/** @import {AnalysisDocument} from "documents" */
+/** @import {AnalysedLine, AnalysisDocument, JudgedMove} from "documents" */
+/** @import {Drawing} from "../board/drawing.js" */
 /** @import {NamedLine, Page} from "../page.js" */
+/** @import {CardEntry, CardHost, CardLine, CardMistake, CardScore} from "../report/card.js" */
 
 /** @param {number | null | undefined} share @param {number} [digits] */
 const percent = (share, digits = 1) => (share === null || share === undefined ? "–" : `${(100 * share).toFixed(digits)} %`);
@@ -19,9 +24,14 @@ export class GameTab extends Tab {
     super(page, "game");
     /** @type {Quiz | null} */
     this.quiz = null;
+    /** A line of the report that is played through on the board. @type {{usi: string[], step: number} | null} */
+    this.trial = null;
+    page.socket.on("report", message => this.quiz?.reported(message));
+    page.socket.on("end", message => this.quiz?.ended(message));
   }
 
   leave() {
+    this.trial = null;
     this.setQuiz(null);
   }
 
@@ -36,19 +46,51 @@ export class GameTab extends Tab {
     return this.quiz?.move(usi) ?? false;
   }
 
+  /** Keys and buttons step through a line that is played through. @param {string} action */
+  onAction(action) {
+    const {trial} = this;
+    if (!trial) return false;
+    const step = {back: trial.step - 1, forward: trial.step + 1, first: 1, last: Infinity, stop: 0}[action];
+    if (step === undefined) return false;
+    this.tryLine(trial, step);
+    return true;
+  }
+
+  /** Show a line on the board, after its first moves. @param {{usi: string[]}} line @param {number} step  0 leaves it. */
+  tryLine({usi}, step) {
+    const moves = playable(usi);
+    this.trial = step < 1 || moves.length === 0 ? null : {usi, step: Math.min(step, moves.length)};
+    this.page.view.clear();
+    this.page.update();
+  }
+
+  winRate() {
+    const {report} = this.page;
+    return this.quiz && !this.quiz.isAnswered ? null : report.winRate;
+  }
+
   positionChanged() {
+    if (this.quiz && this.quiz.game !== this.page.game) this.quiz = null; // another record is on the board
+    this.trial = null;
     this.page.report?.positionChanged();
   }
 
-  /** The best move of the position, and the mistake that was played. */
+  /** The best move of the position, and the mistake that was played. @returns {Partial<Drawing>} */
   overlay() {
+    const {trial} = this;
     const {report, game, live} = this.page;
+    if (trial) {
+      const moves = playable(trial.usi).slice(0, trial.step);
+      return {position: moves.reduce(played, game.position), last: moves.at(-1), movable: "none"};
+    }
     if (this.quiz) return {arrows: this.quiz.arrows()};
     if (report.isHidden || !live.hasArrows) return {};
     const ply = game.mainLine().indexOf(game.place);
     const at = ply < 0 ? undefined : report.positionAt(ply);
     const next = report.moves.find(move => move.ply === ply + 1);
-    return {arrows: verdictArrows(at?.lines[0]?.pv[0], next?.mistake && next.move)};
+    const best = at?.lines[0];
+    const isMate = best?.mate ? best.mate > 0 === (game.position.turn === "b") : false;
+    return {arrows: verdictArrows(best?.pv[0], next?.mistake && next.move, isMate)};
   }
 
   render() {
@@ -58,6 +100,7 @@ export class GameTab extends Tab {
     const hasMoves = game.childrenOf(0).length > 0;
     if (quiz) return quiz.render(() => this.setQuiz(null));
     return html`
+      ${current && !report.isHidden ? this.position() : nothing}
       ${job ? this.progress(job) : this.controls(hasMoves)}
       ${current ? (report.isHidden ? this.hidden() : this.findings(current)) : html`<p class="muted">${t(hasMoves ? "game.intro" : "game.noMoves")}</p>`}
       ${this.documents(current)}`;
@@ -90,23 +133,135 @@ export class GameTab extends Tab {
       <button type="button" data-action="reveal" @click=${() => report.reveal()}>${t("game.reveal")}</button></div>`;
   }
 
-  /** @param {AnalysisDocument} document_ */
-  findings(document_) {
-    const width = Math.max(300, Math.min(1100, (document.getElementById("panel")?.clientWidth ?? 640) - 2));
-    return html`${gameGraph(this.page, document_, width)}${this.verdict()}${this.players(document_)}${this.mistakes()}<p class="muted small">${this.page.t("game.thresholds")}</p>
-      <p class="muted small">${document_.engine} · ${document_.limits}</p>`;
+  /** What the report says of the position on the board. */
+  position() {
+    const {page} = this;
+    const entry = this.cardEntry();
+    const host = this.cardHost();
+    return html`${gameGraph(page)}
+      <section class="card position-card" aria-live="polite">${positionCard(entry, host)}</section>
+      <section class="card candidates-card">${candidateHeads(page.language)}
+        <ol>${candidateList(entry, host)}</ol></section>`;
   }
 
-  /** What the report says of the move on the board. */
-  verdict() {
+  /** What it says of the game. @param {AnalysisDocument} document_ */
+  findings(document_) {
+    const {t} = this.page;
+    return html`${this.players(document_)}${this.mistakes()}<p class="muted small">${t("game.thresholds")}</p>
+      <p class="muted small">${document_.engine} · ${this.limitText(document_)}</p>`;
+  }
+
+  // -------------------------------------------------------------------------------------- the card
+
+  /** @returns {CardHost} */
+  cardHost() {
+    const {page, trial} = this;
+    const {t, game, report} = page;
+    const {previous, next} = report.around;
+    /** @param {string} action @param {number | undefined} ply @param {1 | -1} direction */
+    const button = (action, ply, direction) =>
+      html`<button type="button" class="icon" data-action=${action} aria-label=${t(`keys.${action}`)} title=${`${t(`keys.${action}`)} (${direction > 0 ? "n" : "Shift+n"})`}
+        ?disabled=${ply === undefined} @click=${() => report.goToMistake(direction)}>${icon(action)}</button>`;
+    return {
+      language: page.language,
+      trial,
+      go: ply => {
+        this.trial = null;
+        if (ply !== report.ply) game.go(game.mainLine()[ply]);
+        page.update();
+      },
+      tryLine: (line, step) => this.tryLine(line, step),
+      buttons: html`<span class="steps">${button("previousMistake", previous, -1)}${button("nextMistake", next, 1)}</span>`,
+      adopt: html`<button type="button" class="link" data-action="adopt" @click=${() => this.adopt()}>${t("live.adopt")}</button>`,
+    };
+  }
+
+  /** Add the line that is played through to the record, as far as it is on the board. */
+  adopt() {
+    const {trial} = this;
+    if (trial) this.page.game.playAll(playable(trial.usi).slice(0, trial.step));
+  }
+
+  /** @returns {CardEntry} */
+  cardEntry() {
     const {page} = this;
-    const {t, report, game} = page;
-    const move = report.moveAt(game.place);
-    if (!move) return nothing;
-    const marks = [move.missed_mate ? t("game.missedMate") : "", move.allowed_mate ? t("game.allowedMate") : ""].filter(Boolean).join(" ");
-    return html`<p class="verdict card"><strong>${move.ply}. ${page.judgedName(move)}</strong> ${page.scoreText(move)} · ☗ ${percent(move.win_rate)}
-      ${move.mistake ? html`<span class=${`kind ${move.mistake}`}>${t(`mistake.${move.mistake}`)}${move.certain ? "" : "?"} −${percent(move.loss)}</span>` : nothing}
-      ${marks}</p>`;
+    const {report, game} = page;
+    const {ply} = report;
+    const at = ply < 0 ? undefined : report.positionAt(ply);
+    const next = ply < 0 ? undefined : report.moves.find(move => move.ply === ply + 1);
+    const lines = at?.lines ?? [];
+    const isOther = next && at && !lines.some(line => line.pv[0] === next.move);
+    return {
+      ply: game.plyOf(),
+      name: page.nameOf(game.current),
+      score: at ? this.scoreOf(at) : null,
+      mistake: this.mistakeOf(report.moveAt(game.place)),
+      next: this.mistakeOf(next),
+      lines: lines.map(line => this.lineOf(line)),
+      other: isOther ? this.otherLine(next, at.played) : null,
+      played: next?.move ?? null,
+    };
+  }
+
+  /** @param {{cp: number, mate: number | null, win_rate: number}} score @returns {CardScore} */
+  scoreOf(score) {
+    return {rate: 100 * score.win_rate, text: this.page.scoreText(score)};
+  }
+
+  /** @param {AnalysedLine} line @returns {CardLine} */
+  lineOf(line) {
+    const {language, game} = this.page;
+    const names = language === "ja" ? line.japanese : westernLine(game.position, line.pv);
+    return {score: this.scoreOf(line), visits: line.visits, usi: line.pv, names};
+  }
+
+  /** The move of the game, with the score by which it was judged, and the line of whichever search has one. @param {JudgedMove} move @param {AnalysedLine | null} found @returns {CardLine} */
+  otherLine(move, found) {
+    if (found && found.win_rate === move.win_rate) return this.lineOf(found);
+    const reply = this.page.report.positionAt(move.ply)?.lines[0];
+    const {win_rate, cp, mate} = move;
+    const line = {
+      win_rate,
+      cp,
+      mate,
+      visits: 0,
+      pv: [move.move, ...(reply?.pv ?? [])],
+      japanese: [move.japanese, ...(reply?.japanese ?? [])],
+    };
+    return {...this.lineOf(line), visits: null};
+  }
+
+  /** @param {JudgedMove | undefined} move @returns {CardMistake | null} */
+  mistakeOf(move) {
+    if (!move?.mistake) return null;
+    const {page} = this;
+    const {t, report, game, language} = page;
+    const {ply, color, loss, mistake: kind} = move;
+    const before = report.positionAt(ply - 1);
+    const start = game.positionAt(game.mainLine()[ply - 1]);
+    const best = move.best ?? "";
+    return {
+      ply,
+      name: page.judgedName(move),
+      kind,
+      words: `${t(`mistake.${kind}`)}${move.certain ? "" : "?"}`,
+      loss: (100 * loss).toFixed(1),
+      marks: [move.missed_mate ? t("game.missedMate") : "", move.allowed_mate ? t("game.allowedMate") : ""].filter(Boolean),
+      best: language === "ja" || !isMove(best) ? (move.best_japanese ?? best) : western(start, best),
+      change: before ? {side: color === "black" ? "☗" : "☖", before: this.scoreOf(before), after: this.scoreOf(move)} : null,
+    };
+  }
+
+  // -------------------------------------------------------------------------------------- the game
+
+  /** How far positions were searched, as the first one was. @param {AnalysisDocument} document_ */
+  limitText({positions, limits}) {
+    const {t} = this.page;
+    const {nodes, time_ms: time} = positions[0]?.limits ?? {};
+    if (!nodes && !time) return limits;
+    return [nodes ? t("live.limit.nodes", {n: nodes.toLocaleString("en")}) : "", time ? t("live.limit.seconds", {n: time / 1000}) : ""]
+      .filter(Boolean)
+      .join(", ");
   }
 
   /** @param {AnalysisDocument} document_ */
@@ -138,8 +293,8 @@ export class GameTab extends Tab {
     if (mistakes.length === 0) return html`<p>${t("game.none")}</p>`;
     return html`<h2>${t("game.mistakes")}</h2><ol class="mistakes">${mistakes.map(move => {
       const line = page.reportLine(move.ply - 1);
-      return html`<li class=${`card ${move.mistake}`} data-ply=${move.ply}>
-        <p><button type="button" class="link" @click=${() => game.go(game.mainLine()[move.ply])}><strong>${move.ply}. ${page.judgedName(move)}</strong></button>
+      return html`<li class=${`card ${move.mistake}`} data-ply=${move.ply} aria-current=${report.ply === move.ply - 1 ? "step" : nothing}>
+        <p><button type="button" class="link" @click=${() => game.go(game.mainLine()[move.ply - 1])}><strong>${move.ply}. ${page.judgedName(move)}</strong></button>
           <span class=${`kind ${move.mistake}`}>${t(`mistake.${move.mistake}`)}${move.certain ? "" : "?"} −${percent(move.loss)}</span></p>
         ${line ? html`<p>${t("game.better")} <button type="button" class="link pv" @click=${() => this.addLine(move.ply - 1, line)}>${page.lineText(line)}</button></p>` : nothing}
       </li>`;
@@ -161,6 +316,7 @@ export class GameTab extends Tab {
     const save = () => saveAs("analysis.json", new Blob([`${JSON.stringify(current)}\n`], {type: "application/json"}));
     return html`<div class="row">
       <label class="button"><input type="file" class="unseen" id="open-document" accept=".json,.html" @change=${event => page.files.openChosen(event.target)}>${t("game.document")}</label>
+      ${current ? html`<button type="button" data-action="save-annotated" @click=${() => page.files.save("kif", current)}>${t("game.saveAnnotated")}</button>` : nothing}
       ${current ? html`<button type="button" data-action="save-document" @click=${save}>${t("game.saveDocument")}</button>` : nothing}
     </div>`;
   }

@@ -2,7 +2,6 @@
 
 import {api} from "../api.js";
 import {verdictArrows} from "../board/drawing.js";
-import {PlayedGame} from "../play/game.js";
 import {remember, setting} from "../settings.js";
 import {html, nothing} from "../vendor/lit-html.js";
 import {Tab} from "./tab.js";
@@ -14,6 +13,16 @@ import {Tab} from "./tab.js";
 const NODES = [1, 10, 50, 200, 800, 3200, 12800, 51200];
 const TIMES_MS = [100, 1000, 3000, 10_000, 30_000];
 const TEMPERATURES = [0, 0.5, 1, 1.5];
+/** Named strengths, the weakest first. @type {Record<string, {nodes: number, temperature: number} | {timeMs: number, temperature: number}>} */
+const LEVELS = {
+  beginner: {nodes: 1, temperature: 1.5},
+  easy: {nodes: 10, temperature: 1},
+  medium: {nodes: 50, temperature: 0},
+  hard: {nodes: 800, temperature: 0},
+  expert: {nodes: 12800, temperature: 0},
+  strongest: {timeMs: 10_000, temperature: 0},
+};
+const OWN_LEVEL = "own";
 const DECLARATIONS = /** @type {const} */ (["27", "27H", "24", "24H", "try", "none"]);
 /** Clocks of the reader: main time, byoyomi and increment in seconds. @type {Record<string, [number, number, number]>} */
 const CLOCKS = {none: [0, 0, 0], 600: [600, 0, 0], "600b30": [600, 30, 0], "900b60": [900, 60, 0], b30: [0, 30, 0], "300i5": [300, 0, 5]};
@@ -38,11 +47,22 @@ function chosen() {
 /** The engine has the reader's clock only where there is one. @param {ReturnType<typeof chosen>} is */
 const strengthOf = is => (is.strength === "clock" && is.clock === "none" ? "nodes" : is.strength);
 
+/** The name of the strength that is chosen. @param {ReturnType<typeof chosen>} is */
+function levelOf(is) {
+  const strength = strengthOf(is);
+  const found = Object.entries(LEVELS).find(
+    ([, level]) =>
+      level.temperature === is.temperature &&
+      ("nodes" in level ? strength === "nodes" && level.nodes === is.nodes : strength === "time" && level.timeMs === is.timeMs),
+  );
+  return found?.[0] ?? OWN_LEVEL;
+}
+
 export class PlayTab extends Tab {
   /** @param {Page} page */
   constructor(page) {
     super(page, "play");
-    this.game = new PlayedGame(page);
+    this.game = page.play;
     /** What docs/strength.md has, when the server has told it. @type {Measured[] | null} */
     this.measured = null;
     /** Whether the reader has pressed once: resigning takes two clicks. */
@@ -58,9 +78,9 @@ export class PlayTab extends Tab {
     this.page.update();
   }
 
-  /** Moves on the board are the reader's while a game is played. @param {string} usi */
+  /** Moves on the board are the reader's while a game is played, and on the board. @param {string} usi */
   onMove(usi) {
-    if (!this.game.running) return false;
+    if (!this.game.running || !this.game.isShown) return false;
     this.game.move(usi);
     return true;
   }
@@ -68,14 +88,20 @@ export class PlayTab extends Tab {
   /** @returns {Partial<Drawing>} */
   overlay() {
     const {hint, isAtEnd, running} = this.game;
-    if (!running) return {};
+    if (!running || !this.game.isShown) return {};
     const movable = running.phase !== "reader" || !isAtEnd ? "none" : running.color === "black" ? "b" : "w";
     return {movable, arrows: hint && isAtEnd ? verdictArrows(hint.usi) : []};
   }
 
   render() {
     const {state, running} = this.game;
+    this.countDown();
     return html`${state ? this.board(state) : nothing}${running ? nothing : this.beginning()}`;
+  }
+
+  /** Nothing of it is seen while the game is played. */
+  winRate() {
+    return this.game.running ? null : this.page.report.winRate;
   }
 
   // -------------------------------------------------------------------------------------- a game
@@ -103,7 +129,8 @@ export class PlayTab extends Tab {
       </div>`
       }
       ${hint ? html`<p class="card play-hint" data-hint=${hint.usi}>${t("play.hintIs", {move: this.hintName(hint), rate: (100 * hint.win_rate).toFixed(0)})}</p>` : nothing}
-      ${running && !game.isAtEnd ? html`<button type="button" data-action="to-game" @click=${() => game.goToEnd()}>${t("play.toGame")}</button>` : nothing}
+      ${running && !game.isShown ? html`<p class="muted">${t("play.otherRecord")}</p>` : nothing}
+      ${(running && !game.isAtEnd) || !game.isShown ? html`<button type="button" data-action="to-game" @click=${() => game.goToEnd()}>${t("play.toGame")}</button>` : nothing}
       <p class="muted small">${t("play.opponent", {name: state.names[state.color === "black" ? 1 : 0]})}</p>
     </section>`;
   }
@@ -138,6 +165,15 @@ export class PlayTab extends Tab {
     return t(state.winner === state.color ? "play.won" : "play.lostGame", {how});
   }
 
+  /** Count the last seconds of the reader's clock. */
+  countDown() {
+    const {running} = this.game;
+    if (running?.phase !== "reader") return;
+    const clock = this.game.clock(running.color);
+    if (!clock || (clock.main_ms > 0 && clock.byoyomi_ms)) return; // byoyomi follows
+    this.page.sounds.countDown(Math.ceil((clock.main_ms || clock.byoyomi_ms || 0) / 1000));
+  }
+
   clocks() {
     const {game} = this;
     const sides = /** @type {const} */ (["black", "white"]);
@@ -169,7 +205,17 @@ export class PlayTab extends Tab {
       event.preventDefault();
       game.begin(this.question());
     }}>
+      ${
+        game.interrupted
+          ? html`<div class="card row"><span>${t("play.interrupted")}</span>
+        <button type="button" class="primary" data-action="play-on" ?disabled=${game.isBusy} @click=${() => game.playOn()}>${t("play.on")}</button></div>`
+          : nothing
+      }
       <h2>${t("play.title")}</h2>
+      <label class="play-choice play-level"><span>${t("play.level")}</span> <select name="play.level" @change=${event => this.chooseLevel(event.target.value)}>
+        ${[...Object.keys(LEVELS), ...(levelOf(is) === OWN_LEVEL ? [OWN_LEVEL] : [])].map(
+          each => html`<option value=${each} ?selected=${each === levelOf(is)}>${t(`play.level.${each}`)}</option>`,
+        )}</select></label>
       ${this.choice(
         "play.color",
         t("play.side"),
@@ -177,6 +223,20 @@ export class PlayTab extends Tab {
         is.color,
       )}
       ${this.choice("play.start", t("play.start"), [...starts, [ON_BOARD, t("play.onBoard")]], is.start || starts[0][0])}
+      ${this.choice(
+        "play.clock",
+        t("play.clock"),
+        Object.keys(CLOCKS).map(each => [each, this.clockName(each)]),
+        is.clock,
+      )}
+      ${this.choice(
+        "play.declaration",
+        t("play.declaration"),
+        DECLARATIONS.map(each => [each, t(`play.declaration.${each}`)]),
+        is.declaration,
+      )}
+      <div class="row"><button type="submit" class="primary" data-action="begin" ?disabled=${game.isBusy}>${t("play.begin")}</button></div>
+      <fieldset class="column play-details"><legend>${t("play.details")}</legend>
       ${this.choice(
         "play.strength",
         t("play.strength"),
@@ -209,19 +269,7 @@ export class PlayTab extends Tab {
         TEMPERATURES.map(each => [each, each === 0 ? t("play.bestMove") : String(each)]),
         is.temperature,
       )}
-      ${this.choice(
-        "play.clock",
-        t("play.clock"),
-        Object.keys(CLOCKS).map(each => [each, this.clockName(each)]),
-        is.clock,
-      )}
-      ${this.choice(
-        "play.declaration",
-        t("play.declaration"),
-        DECLARATIONS.map(each => [each, t(`play.declaration.${each}`)]),
-        is.declaration,
-      )}
-      <div class="row"><button type="submit" class="primary" data-action="begin" ?disabled=${game.isBusy}>${t("play.begin")}</button></div>
+      </fieldset>
       ${this.rating(is)}
     </form>`;
   }
@@ -237,6 +285,17 @@ export class PlayTab extends Tab {
       increment ? t("play.incrementOf", {n: increment}) : "",
     ];
     return parts.filter(Boolean).join(" + ");
+  }
+
+  /** @param {string} name */
+  chooseLevel(name) {
+    const level = LEVELS[name];
+    if (!level) return;
+    remember("play.strength", "nodes" in level ? "nodes" : "time");
+    if ("nodes" in level) remember("play.nodes", level.nodes);
+    else remember("play.timeMs", level.timeMs);
+    remember("play.temperature", level.temperature);
+    this.page.update();
   }
 
   /** A choice that is remembered. @param {string} name @param {string} label @param {[string | number, string][]} options @param {string | number} value */

@@ -36,6 +36,16 @@ export class Tab {
     return {};
   }
 
+  /** Black's win rate in the position on the board, for the bar beside it; null if it is not known, or not to be seen. @returns {number | null} */
+  winRate() {
+    return null;
+  }
+
+  /** Whether it takes an action of a key or button. @param {string} _action */
+  onAction(_action) {
+    return false;
+  }
+
   /** Another position is on the board; also while it is hidden. */
   positionChanged() {}
 }

@@ -6,15 +6,25 @@ import {html, nothing} from "../vendor/lit-html.js";
 import {Tab} from "./tab.js";
 
 /** @import {WorthAnswer, WorthPiece, WorthPosition, WorthQuestion} from "documents" */
+/** @import {Drawing, Tint} from "../board/drawing.js" */
 /** @import {Page} from "../page.js" */
 
 const VIEWS = /** @type {const} */ (["worth", "relative", "change"]);
 const MOST_TOGETHER = 6;
+/** How deep the tints of a worth of 0, and of the greatest, are; those of engine/worth/picture.py. */
+const [LEAST, MOST] = [0.04, 0.66];
 
 /** @param {number | null} value */
 const signed = value => (value === null ? "–" : value > 0 ? `+${Math.round(value)}` : `${Math.round(value)}`.replace("-", "−"));
 /** @param {number | null} value */
 const percent = value => (value === null ? "–" : `${value > 0 ? "+" : ""}${(100 * value).toFixed(1)}`.replace("-", "−"));
+/** @param {WorthPiece} piece @param {number} value @param {number} scale @returns {Tint} */
+function tintOf({place, piece, color}, value, scale) {
+  const square = place.endsWith("*") ? `${color === "black" ? "b" : "w"}:${piece}` : place;
+  const depth = LEAST + (MOST - LEAST) * Math.sqrt(Math.min(1, Math.abs(value) / scale));
+  return {square, css: `${color}${Math.round(value) < 0 ? " hatched" : ""}`, depth, text: `${Math.round(value)}`.replace("-", "−")};
+}
+
 /** @param {WorthPosition} position */
 const byPlace = ({pieces}) => new Map(pieces.map(piece => [piece.place, piece]));
 
@@ -33,6 +43,26 @@ export class WorthTab extends Tab {
     this.isShown = false;
     this.problem = "";
     page.socket.on("open", () => this.isShown && this.askAnew());
+  }
+
+  /** What the pieces on the board are worth, as long as it is known of its position. @returns {WorthPosition | undefined} */
+  get current() {
+    const [board, turn, hands] = this.page.game.sfen.split(" ");
+    const last = this.found?.positions.at(-1);
+    return last?.sfen.startsWith(`${board} ${turn} ${hands}`) ? last : undefined;
+  }
+
+  winRate() {
+    return this.current?.win_rate ?? null;
+  }
+
+  /** The tinted board. @returns {Partial<Drawing>} */
+  overlay() {
+    const {current, found} = this;
+    if (!current || !found) return {};
+    const key = /** @type {const} */ (`${this.view}_cp`);
+    const scale = Math.max(1, ...found.positions.flatMap(({pieces}) => pieces.map(each => Math.abs(each[key] ?? 0))));
+    return {tints: current.pieces.filter(each => each[key] !== null).map(each => tintOf(each, each[key] ?? 0, scale))};
   }
 
   enter() {
@@ -105,7 +135,8 @@ export class WorthTab extends Tab {
       ${
         found
           ? html`
-        <img class="worth-picture" alt=${t("worth.picture", {plies: found.positions.map(each => each.ply).join(", ")})} src=${`data:image/svg+xml,${encodeURIComponent(found.svg)}`}>
+        ${found.positions.length > 1 ? nothing : html`<p class="muted small">${t("worth.onBoard")}</p>`}
+        <img class="worth-picture" ?hidden=${found.positions.length < 2} alt=${t("worth.picture", {plies: found.positions.map(each => each.ply).join(", ")})} src=${`data:image/svg+xml,${encodeURIComponent(found.svg)}`}>
         ${this.answers(found)}
         <p class="muted small">${t("worth.help")}</p>`
           : problem

@@ -101,6 +101,9 @@ export function copyOf({squares, hands, turn, ply}) {
   return {squares: new Map(squares), hands: {b: {...hands.b}, w: {...hands.w}}, turn, ply};
 }
 
+/** Whether both sides have a king, which mate problems lack. @param {Position} position */
+export const hasKings = ({squares}) => [...squares.values()].filter(piece => piece.toUpperCase() === "K").length === 2;
+
 /** Whether a USI move stands on the board; `win`, `resign` and the like do not. @param {string | null | undefined} usi */
 export const isMove = usi => typeof usi === "string" && /^([1-9][a-i]|[A-Z]\*)[1-9][a-i]\+?$/.test(usi);
 
@@ -204,7 +207,8 @@ export function westernLine(position, moves) {
 }
 
 /**
- * The move that a reader typed, in USI form: `7g7f`, `P*5e`, or in Japanese `７六歩`, `５五歩打`, `２二角成`.
+ * The move that a reader typed, in USI form: `7g7f`, `P*5e`, in Japanese `７六歩`, `５五歩打`, `２二角成`, or in Western notation `P-7f`,
+ * `Bx2b+`, `G6a-5b`.
  * @param {string} text @param {Position} position @param {string[]} legal The legal moves. @param {string} [last] The square of `同`.
  * @returns {string[]} The legal moves that it can mean; empty if there is none.
  */
@@ -215,6 +219,8 @@ export function typedMoves(text, position, legal, last) {
     .replace(/^[☗☖▲△]/, "")
     .replace(/\s/g, "");
   if (legal.includes(typed)) return [typed];
+  const named = typedWestern(typed, position, legal);
+  if (named) return named;
   const match =
     /^(同|[1-9][一二三四五六七八九1-9])(成香|成桂|成銀|[歩香桂銀金角飛玉王と馬龍竜])(左|右|直|上|引|寄|行|入)*(打|成|不成)?$/.exec(typed);
   if (!match) return [];
@@ -227,6 +233,25 @@ export function typedMoves(text, position, legal, last) {
   const moves = found.filter(usi => usi[1] !== "*");
   if (end === "打" || moves.length === 0) return end && end !== "打" ? [] : drops;
   return moves.filter(usi => (end === "成") === usi.endsWith("+"));
+}
+
+/** The moves that a text in Western notation can mean; null if it has another form. @param {string} typed @param {Position} position @param {string[]} legal */
+function typedWestern(typed, position, legal) {
+  const match = /^(\+?[plnsgbrk])([1-9][a-i1-9])?([-x*])?([1-9][a-i1-9])([+=])?$/i.exec(typed);
+  if (!match) return null;
+  /** @param {string} square */
+  const named = square => square[0] + (/\d/.test(square[1]) ? RANKS[Number(square[1]) - 1] : square[1].toLowerCase());
+  const [, kind, origin, sign, goal, end] = match;
+  const found = legal.filter(
+    usi =>
+      usi.slice(2, 4) === named(goal) &&
+      movedKind(usi, position) === kind.toUpperCase() &&
+      (sign === undefined || (sign === "*") === (usi[1] === "*")) &&
+      (!origin || usi.slice(0, 2) === named(origin)),
+  );
+  const moves = found.some(usi => usi[1] !== "*") ? found.filter(usi => usi[1] !== "*") : found;
+  const ended = moves.filter(usi => (end === "+") === usi.endsWith("+"));
+  return ended.length || end ? ended : moves;
 }
 
 /** The kind of the piece that moves. @param {string} usi @param {Position} position */

@@ -19,7 +19,7 @@ const FACES = {
   P: "pawn", L: "lance", N: "knight", S: "silver", G: "gold", B: "bishop", R: "rook", K: "king",
   "+P": "pro-pawn", "+L": "pro-lance", "+N": "pro-knight", "+S": "pro-silver", "+B": "horse", "+R": "dragon",
 };
-// Numerals as strokes in a box of 10 by 10, as in shogi/glyphs.py, so that a board needs no font.
+// Numerals as strokes in a box of 10 by 10, as in shogi/svg.py, so that a board needs no font.
 // biome-ignore format: a table
 const DIGITS = [
   "M3.5,2.6L5.6,1V9.5", "M2.5,3.2C2.5,.2 7.5,.2 7.5,3.1C7.5,5 4,6.6 2.5,9.4H7.6",
@@ -35,11 +35,17 @@ const KANJI = [
   "M.9,5L9.1,3.6M4.4,1V7.4C4.4,8.9 5,9.1 8.6,9.1V7.6", "M3.6,1.8C3.4,5 2.7,7.3 .8,9.1M5.6,1.4C6,5.2 7,7.5 9.2,9.1",
   "M1.2,3.6H6.8V7.6C6.8,9 7.2,9.1 9.2,9.1V7.4M4,.8C4,5 3.4,7.4 .9,9.2",
 ];
+/** 詰, in the same box. */
+const MATE =
+  "M1.6,.6H3.4M.4,2.2H4.600M1,3.800H4M1,5.300H4M1,6.800H4V9.300H1ZM5.200,2.300H9.800M7.500,.5V4.300M5.800,4.300H9.200M5.800,6H9.200V9.300H5.800Z";
+/** Width of a badge, and from its middle to the edges of the square. */
+const BADGE = {width: 17, side: 7, top: 5};
 
 /**
- * @typedef {{usi: string, label?: string, css?: string, width?: number}} Arrow  `width` is 1 for the usual one.
- * @typedef {{square: string, css?: string, fill?: string, opacity?: number, text?: string}} Tint
- *   A coloured square, or with `b:P` for the square a kind of piece in hand; `text` is written small on it.
+ * @typedef {{usi: string, label?: string, isMate?: boolean, css?: string, width?: number}} Arrow  `width` is 1 for the usual one. An arrow
+ *   lies under the pieces and hides none; `label` stands at a corner of its goal, or 詰 where the move mates.
+ * @typedef {{square: string, css: string, depth: number, text: string}} Tint  A colour over a square and its piece, or with `b:P` for the square
+ *   over a kind of piece in hand, from 0 to 1 deep; `text` is written small on it.
  */
 
 /**
@@ -123,37 +129,53 @@ function numbers(flip) {
 }
 
 /** @param {Arrow} arrow @param {Position} position @param {boolean} flip */
-function arrowShape({usi, label, css = "", width = 1}, position, flip) {
+function arrowShape({usi, css = "", width = 1}, position, flip) {
   if (!isMove(usi)) return nothing;
-  const [x, y] = center(usi.slice(2, 4), flip);
+  const to = usi.slice(2, 4);
+  const [x, y] = center(to, flip);
   if (usi[1] === "*") {
     const piece = position.turn === "b" ? usi[0] : usi[0].toLowerCase();
-    return svg`<g class=${`arrow ${css}`} data-usi=${usi}><circle cx=${x} cy=${y} r="17" />${koma(piece, x, y, flip, 0.72)}${head(label, x, y + 10)}</g>`;
+    return svg`<g class=${`arrow ${css}`} data-usi=${usi}>${marked(to, "goal", flip)}${koma(piece, x, y, flip, 0.72)}</g>`;
   }
   const [x0, y0] = center(usi.slice(0, 2), flip);
   const length = Math.hypot(x - x0, y - y0);
   const angle = (Math.atan2(y - y0, x - x0) * 180) / Math.PI;
   const half = 2.6 * width;
   const wing = 5 + 3.2 * width;
-  const neck = length - 15;
-  const d = `M3,${-half}H${neck}V${-wing}L${length - 1},0L${neck},${wing}V${half}H3Z`;
-  const back = Math.min(20, 0.5 * length);
-  const at = [x - (back * (x - x0)) / length, y - (back * (y - y0)) / length];
-  return svg`<g class=${`arrow ${css}`} data-usi=${usi}><path d=${d} transform=${`translate(${x0},${y0}) rotate(${angle})`} />${head(label, at[0], at[1])}</g>`;
+  const tip = position.squares.has(to) ? length - 14 : length + 4; // before the piece that it takes
+  const neck = tip - 14;
+  const d = `M3,${-half}H${neck}V${-wing}L${tip},0L${neck},${wing}V${half}H3Z`;
+  return svg`<g class=${`arrow ${css}`} data-usi=${usi}>${marked(to, "goal", flip)}<path d=${d} transform=${`translate(${x0},${y0}) rotate(${angle})`} /></g>`;
 }
 
-/** @param {string | undefined} label @param {number} x @param {number} y */
-function head(label, x, y) {
-  if (!label) return nothing;
-  return svg`<circle class="badge" cx=${x} cy=${y} r="7.6" /><text class="badge-text" x=${x} y=${y + 3.2}>${label}</text>`;
+/** What stands at the corner of an arrow's goal, the further to the left the more arrows before it end there. @param {Arrow} arrow @param {number} index @param {Arrow[]} all @param {boolean} flip */
+function badge({usi, label, isMate = false, css = ""}, index, all, flip) {
+  if (!isMove(usi) || !(label || isMate)) return nothing;
+  const to = usi.slice(2, 4);
+  const before = all.slice(0, index).filter(each => each.usi.slice(2, 4) === to && (each.label || each.isMate)).length;
+  const [left, top] = corner(to, flip);
+  const [x, y] = [left + CELL_W - BADGE.side - before * BADGE.width, top + BADGE.top];
+  return svg`<g class=${`arrow-label ${css}`} data-usi=${usi}><rect class="badge" x=${x - BADGE.width / 2} y=${y - 6} width=${BADGE.width} height="12" rx="5" />
+    ${isMate ? svg`<path class="badge-mate" d=${MATE} transform=${`translate(${x - 4.7},${y - 4.7}) scale(.94)`} />` : svg`<text class="badge-text" x=${x} y=${y + 3.2}>${label}</text>`}</g>`;
 }
 
 /** @param {Tint} tint @param {boolean} flip */
-function tintShape({square, css = "", fill, opacity = 1, text}, flip) {
+function tintShape({square, css, depth, text}, flip) {
   if (square.includes(":")) return nothing; // of a hand, see view.js
   const [x, y] = corner(square, flip);
-  return svg`<rect class=${`tint ${css}`} x=${x} y=${y} width=${CELL_W} height=${CELL_H} fill=${fill ?? nothing} fill-opacity=${opacity} />
-    ${text ? svg`<text class="tint-text" x=${x + CELL_W / 2} y=${y + CELL_H - 2}>${text}</text>` : nothing}`;
+  return svg`<rect class=${`tint ${css}`} data-square=${square} x=${x} y=${y} width=${CELL_W} height=${CELL_H} fill-opacity=${depth.toFixed(3)} />
+    ${css.includes("hatched") ? svg`<path class=${`hatch ${css}`} d=${hatch(x, y)} />` : nothing}
+    <text class="tint-text" x=${x + CELL_W / 2} y=${y + CELL_H - 2}>${text}</text>`;
+}
+
+/** Slanted lines over a square. @param {number} x @param {number} y */
+function hatch(x, y) {
+  let d = "";
+  for (let at = 6; at < CELL_W + CELL_H; at += 6) {
+    const [left, right] = [Math.max(0, at - CELL_H), Math.min(at, CELL_W)];
+    d += `M${x + left},${y + at - left}L${x + right},${y + at - right}`;
+  }
+  return d;
 }
 
 /** The contents of a board. @param {Drawing} drawing */
@@ -163,15 +185,15 @@ function contents({position, last, arrows = [], tints = [], flip = false, select
     <rect class="wood" x=${LEFT} y=${TOP} width=${9 * CELL_W} height=${9 * CELL_H} />
     ${last && isMove(last) ? svg`${last[1] === "*" ? nothing : marked(last.slice(0, 2), "last from", flip)}${marked(last.slice(2, 4), "last to", flip)}` : nothing}
     ${selected && !selected.includes(":") ? marked(selected, "selected", flip) : nothing}
-    <g class="tints">${tints.filter(tint => !tint.text).map(tint => tintShape(tint, flip))}${tints.filter(tint => tint.text).map(tint => tintShape({...tint, text: ""}, flip))}</g>
     ${grid()}${numbers(flip)}
+    <g class="arrows">${arrows.toReversed().map(arrow => arrowShape(arrow, position, flip))}</g>
     <g class="pieces">${squares.map(([square, piece]) => koma(piece, ...center(square, flip), flip))}</g>
     ${targets.map(square => {
       const [x, y] = center(square, flip);
       return svg`<circle class="target" cx=${x} cy=${y} r="6" />`;
     })}
-    <g class="arrows">${arrows.toReversed().map(arrow => arrowShape(arrow, position, flip))}</g>
-    ${tints.filter(tint => tint.text).map(tint => tintShape({...tint, opacity: 0}, flip))}
+    <g class="tints">${tints.map(tint => tintShape(tint, flip))}</g>
+    <g class="labels">${arrows.map((arrow, index) => badge(arrow, index, arrows, flip))}</g>
     ${cursor ? marked(cursor, "cursor", flip) : nothing}`;
 }
 
@@ -190,8 +212,8 @@ export function pieceSvg(piece, turned = false) {
 export const handSvg = (hand, turned) =>
   IN_HAND.filter(kind => hand[kind] > 0).map(kind => html`${pieceSvg(kind, turned)}<b>${hand[kind] > 1 ? hand[kind] : ""}</b>`);
 
-/** The arrows of a judged position. @param {string | undefined} best @param {string | null | undefined} [mistake]  The move of the game, if it is one. @returns {Arrow[]} */
-export function verdictArrows(best, mistake) {
-  const arrows = best ? [{usi: best, css: "best", width: 1.4}] : [];
+/** The arrows of a judged position. @param {string | undefined} best @param {string | null | undefined} [mistake]  The move of the game, if it is one. @param {boolean} [isMate]  Whether the best move mates. @returns {Arrow[]} */
+export function verdictArrows(best, mistake, isMate = false) {
+  const arrows = best ? [{usi: best, css: "best", width: 1.4, isMate}] : [];
   return mistake && mistake !== best ? [...arrows, {usi: mistake, css: "played"}] : arrows;
 }

@@ -1,1 +1,0 @@
-"""Listeners of a training run: the interface, and listeners that write curves."""

@@ -1,1 +1,0 @@
-"""Optimisation of weights: optimisers, learning rates by step, averages of weights."""
