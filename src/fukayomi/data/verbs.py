@@ -626,7 +626,7 @@ def _is_in(values: NDArray[np.integer], wanted: Collection[int]) -> NDArray[np.b
 def _check_conditions(inputs: Inputs, conditions: FilterConditions) -> None:
     given = conditions.given()
     if not given:
-        raise VerbError("give at least one condition")
+        raise VerbError("give at least one condition, such as --max-eval 3000")
     allowed = {
         DataFormat.HCPE: {"results", "min_eval", "max_eval", "mates"},
         DataFormat.PSV: {"results", "min_eval", "max_eval", "mates", "min_ply", "max_ply"},

@@ -347,8 +347,8 @@ WHOLE = [*TWO, *GAMES]
     ("arguments", "said"),
     [
         (["--games", "2", "--clock", "nodes=1"], "a match needs two engines or more"),
-        ([*TWO, "--clock", "nodes=1"], "games is missing"),
-        ([*TWO, "--games", "2"], "clock is missing"),
+        ([*TWO, "--clock", "nodes=1"], "games is missing: give for example --games 100"),
+        ([*TWO, "--games", "2"], "clock is missing: give for example --clock byoyomi=1s"),
         ([*WHOLE, "--clock", "soon"], "--clock: time control 'soon'"),
         ([*WHOLE, "--games", "0"], "--games: "),
         ([*WHOLE, "--games", str(10**20)], "--games: Input should be less than or equal to 1000000"),

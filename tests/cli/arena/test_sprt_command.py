@@ -82,7 +82,7 @@ def test_the_only_two_players_need_no_names(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("players", "said"),
     [
-        ([], "choose two players; the players are a, b, c"),
+        ([], "choose two players (--players A B); the players are a, b, c"),
         (["--players", "a", "d"], "no game of 'd'"),
         (["--players", "a", "a"], "choose two different players, not 'a' twice"),
     ],

@@ -87,6 +87,23 @@ def test_what_cannot_be_converted_is_said(games: Path, tmp_path: Path) -> None:
     assert run("convert", tmp_path / "a.usi", "-o", tmp_path / "a.hcpe3", "--unfinished-as-draws")[0] == 0
 
 
+def test_positions_are_made_of_games_without_an_end(tmp_path: Path) -> None:
+    (tmp_path / "openings.sfen").write_text("startpos moves 7g7f 3c3d\nstartpos moves 2g2f 8c8d 2f2e\n")
+    for name in ("openings.hcp", "positions.sfen"):
+        code, out, _ = run("convert", tmp_path / "openings.sfen", "-o", tmp_path / name)
+        assert (code, out) == (0, f"read 2 games; wrote 5 records to {tmp_path / name}\n")
+
+
+def test_damage_that_ends_a_conversion_names_the_remedy(games: Path, tmp_path: Path) -> None:
+    psv = tmp_path / "rows.psv"
+    assert run("convert", games, "-o", psv)[0] == 0
+    for source in (games, psv):
+        damaged = tmp_path / f"damaged{source.suffix}"
+        damaged.write_bytes(source.read_bytes() + b"\0" * 40)
+        code, _, error = run("convert", damaged, "-o", tmp_path / "out.hcpe")
+        assert (code, "data check FILE --good NEW" in error) == (1, True)
+
+
 def test_a_check_says_what_is_wrong_and_where(games: Path, tmp_path: Path) -> None:
     code, out, _ = run("check", games)
     assert (code, "0 errors" in out) == (0, True)

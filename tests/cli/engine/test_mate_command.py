@@ -89,6 +89,7 @@ def test_errors_name_file_and_line(tmp_path: Path) -> None:
     kingless = run("9/9/9/9/9/9/9/9/K8 b G 1")
     assert kingless.exit_code == 1
     assert "no king to mate" in kingless.stderr
+    assert "--ply 0 takes the first position of a record" in kingless.stderr
 
 
 @pytest.mark.parametrize("empty", ["", " "])

@@ -95,7 +95,7 @@ def find_players(games: Iterable[Game], players: tuple[str, str] | None) -> tupl
     listed = ", ".join(names)
     if players is None:
         if len(names) != 2:
-            raise PlayersError(f"choose two players; the players are {listed}")
+            raise PlayersError(f"choose two players (--players A B); the players are {listed}")
         return names[0], names[1]
     for player in players:
         if player not in names:

@@ -121,6 +121,7 @@ def read_settings(options: MatchOptions, clocks: Mapping[str, str] | None = None
     for engine in found["engine"]:
         if clocks is not None and engine.get("name") in clocks:
             engine.setdefault("clock", clocks[engine["name"]])
+    _check_needs(found)
     given = given_options(rules)
     for name, fields in (("resign", RESIGN_FIELDS), ("draw", DRAW_FIELDS)):
         if name in given:
@@ -129,6 +130,16 @@ def read_settings(options: MatchOptions, clocks: Mapping[str, str] | None = None
     if run.ray is None:
         check_programs(settings)  # the nodes of a cluster check their own
     return settings
+
+
+def _check_needs(found: Mapping[str, Any]) -> None:
+    """Name the options that a match of two engines or more still needs."""
+    if len(found["engine"]) < 2:
+        return
+    if "games" not in found:
+        raise ConfigurationError("games is missing: give for example --games 100")
+    if found.get("clock") is None and all(engine.get("clock") is None for engine in found["engine"]):
+        raise ConfigurationError("clock is missing: give for example --clock byoyomi=1s or --clock nodes=1000")
 
 
 def read_sprt(text: str | None) -> dict[str, Any] | None:

@@ -138,10 +138,12 @@ def _print_conversion(found: "Conversion", out: Path, encoding: Encoding, *, as_
         if reason is not Drop.COPY:
             typer.echo(f"skipped, {str(reason).replace('_', ' ')}: {count:,}")
     print_copies(found.dropped[Drop.COPY])
-    games = f"{counted(found.games, 'game')}, " if found.games else ""
+    read = [counted(found.games, "game")] if found.games else []
+    if not found.games or found.target not in (Target.HCP, Target.SFEN):  # of games all positions are written
+        read.append(counted(found.positions, "position"))
     place = f"{out} in {encoding.label}" if has_encoding else f"{out}"
     wrote = f"; wrote {counted(found.written, 'record')} to {place}" if is_written else ""
-    typer.echo(f"read {games}{counted(found.positions, 'position')}{wrote}")
+    typer.echo(f"read {', '.join(read)}{wrote}")
 
 
 def check(

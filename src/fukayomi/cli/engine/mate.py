@@ -74,7 +74,10 @@ def mate(
     for name, position in positions:  # all errors come before the first search
         if position.king_square(position.turn.opponent) is None:
             side = "White" if position.turn == BLACK else "Black"
-            fail(f"{name}: {side} has no king, so there is no king to mate: the side to move attacks")
+            fail(
+                f"{name}: {side} has no king, so there is no king to mate: the side to move attacks"
+                "; --ply 0 takes the first position of a record"
+            )
     solver = MateSolver(options.memory_mb)
     with progress_bar(len(positions)) as bar:
         for name, position in positions:
@@ -97,14 +100,14 @@ def _json(position: Position, result: MateResult) -> str:
 
 def _text(name: str, position: Position, result: MateResult) -> str:
     if result.reason != MateReason.MATE:
-        return f"{printable(name)}: {WORDS[result.reason]} ({result.nodes:,} nodes)"
+        return f"{printable(name)}: {WORDS[result.reason]} ({counted(result.nodes, 'node')})"
     shown: list[str] = []
     line = position.copy()
     for move in result.moves:
         shown.append(line.japanese(move))
         line.push(move)
     usi = " ".join(move.usi() for move in result.moves)
-    return f"{printable(name)}: mate in {result.plies} ({result.nodes:,} nodes)\n  {' '.join(shown)}\n  {usi}"
+    return f"{printable(name)}: mate in {result.plies} ({counted(result.nodes, 'node')})\n  {' '.join(shown)}\n  {usi}"
 
 
 def book(

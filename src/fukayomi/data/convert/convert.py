@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -82,6 +82,8 @@ def convert_data(
     paths = [Path(path) for path in ([inputs] if isinstance(inputs, Path | str) else inputs)]
     target = target_of(Path(out)) if to is None else Target(to)
     given = None if source is None else DataFormat(source)
+    if target in (Target.HCP, Target.SFEN):  # positions have no result
+        targets = replace(targets, unfinished_as_draws=True)
     files = find_files(paths)
     advance = counter(listener, "converting", sum(file.stat().st_size for file in files))
     found, seen = Conversion(target=target), SeenGames()
@@ -108,11 +110,11 @@ def convert_data(
 
 def _remedy(found: Conversion) -> str:
     if found.games and found.positions == 0:
-        return ": no move has an evaluation or visits; one-hot targets take every move without them"
+        return ": no move has an evaluation or visits; one-hot targets (--one-hot) take every move without them"
     if found.dropped[Drop.NO_MOVE]:
         return ": no row has a move; psv, plain, hcp and sfen hold positions without one"
     if found.dropped[Drop.ENDING]:
-        return ": no game has a useful end; games without an end can be taken as draws"
+        return ": no game has a useful end; games without an end can be taken as draws (--unfinished-as-draws)"
     return ""
 
 

@@ -19,6 +19,9 @@ from fukayomi.data.formats.kinds import DataFormat
 from fukayomi.errors import InvalidValueError
 from fukayomi.tabular import counted
 
+REMEDY = "fukayomi data check FILE --good NEW writes the rest to a new file"
+"""What to do about damage in a file."""
+
 
 class DataFileError(InvalidValueError):
     """A file of training data is damaged or of the wrong kind; the message names file, record and offset."""
@@ -237,7 +240,7 @@ class RowFormat(Format):
         """
         for index, reason in faults:
             number = first + index
-            raise DataFileError(f"{path}, record {number} (offset {number * self.dtype.itemsize}): {reason}")
+            raise DataFileError(f"{path}, record {number} (offset {number * self.dtype.itemsize}): {reason}; {REMEDY}")
 
     def encode(self, items: Any) -> bytes:
         """The rows' bytes."""

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fukayomi import _native
-from fukayomi.data.formats.format import START, Advance, DataFileError, Format, Part, Place, ignore
+from fukayomi.data.formats.format import REMEDY, START, Advance, DataFileError, Format, Part, Place, ignore
 from fukayomi.data.formats.hcpe import RESULT_BITS, ResultFlag
 from fukayomi.data.formats.kinds import DataFormat
 from fukayomi.shogi.record import Result
@@ -55,7 +55,7 @@ class Hcpe3Error(DataFileError):
     def __init__(self, path: Path, game: int, ply: int | None, offset: int, size: int, reason: str) -> None:
         self.path, self.game, self.ply, self.offset, self.size, self.reason = path, game, ply, offset, size, reason
         place = "" if ply is None else f", move {ply}"
-        super().__init__(f"{path}, game {game}{place} (offset {offset}): {reason}; {counted(size, 'byte')} left out")
+        super().__init__(f"{path}, game {game}{place} (offset {offset}): {reason}; {REMEDY}")
 
     def longer(self, more: int) -> "Hcpe3Error":
         """The same damage with `more` bytes added."""

@@ -65,7 +65,7 @@ def detect_data(file: Path | str | FileHead) -> DataFormat:
         file = FileHead.of(Path(file))
     path, head = file.path, file.data
     if not head:
-        raise UnknownDataError(f"{path}: the file is empty, so its format is unknown; name the format")
+        raise UnknownDataError(f"{path}: the file is empty, so its format is unknown")
     if is_archive(head):
         return DataFormat.RECORDS
     if not head.translate(None, _TEXT_BYTES) and (found := _detect_text(head)) is not None:
@@ -82,9 +82,18 @@ def detect_data(file: Path | str | FileHead) -> DataFormat:
     if found is None:
         raise UnknownDataError(
             f"{path}: not positions or games ({', '.join(_BINARY)}), nor rows as text, SFEN lines or a game record: "
-            f"it begins {head[:16].hex(' ')}"
+            f"it begins {_beginning(head)}"
         )
     return found
+
+
+def _beginning(head: bytes) -> str:
+    if not head.translate(None, _TEXT_BYTES):
+        try:
+            return repr(decode_text(head).strip()[:40])
+        except ValueError:
+            pass
+    return head[:16].hex(" ")
 
 
 def _detect_text(head: bytes) -> DataFormat | None:

@@ -239,7 +239,9 @@ def check_resumption(path: Path, before: Checkpoint, config: AnyConfig, used: di
     if (optimizer := before.settings.get("optimizer")) != used["optimizer"]:
         raise CheckpointError(f"{path}: the run uses {optimizer}, not {used['optimizer']}")
     if before.step >= used["steps"]:
-        raise CheckpointError(f"{path}: the run is already at step {before.step} of {used['steps']}")
+        raise CheckpointError(
+            f"{path}: the run is already at step {before.step} of {used['steps']}; more --epochs or --steps extend it"
+        )
     if before.settings.get("teacher") and not used["teacher"] and used["teacher_weight"]:
         raise CheckpointError(
             f"{path}: the run has a teacher (digest {before.settings['teacher']}): name it again (--teacher FILE), or "
