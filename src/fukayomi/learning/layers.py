@@ -1,21 +1,18 @@
-"""Layers: other targets for the positions of an hcpe3 file, in a file beside it. The file itself never changes.
+"""Files beside an hcpe3 file: layers with other targets for its positions, and weights of the positions.
 
 | file | content |
 |---|---|
-| `NAME.hcpe3` | the games as they were played: the original |
+| `NAME.hcpe3` | the games as they were played: the original, which never changes |
+| `NAME.weights.npy` | how much each position counts in the loss; without the file all weights are 1 |
 | `NAME.layer-ID.hcpe3` | the same games, moves and results; evaluations and candidates of some positions are new |
 | `NAME.layer-ID.weights.npy` | 1 / chance of each position that was chosen, 0 of the others, only if chances differed |
 | `NAME.layer-ID.hcpe3.json` | the sidecar, a `LayerInfo` |
 
 The sidecar comes last: a layer without one does not exist. A layer has a target wherever the original has one, so the
-positions of both have the same numbers, and the weights of a chunk of self-play hold for its layers too. The weights of
-a layer are float32 [N], one for each position with targets, in the order of the file.
+positions of both have the same numbers, and the weights of a chunk of self-play hold for its layers too.
 
-Weights of positions: how much each position of an hcpe3 file counts in the loss.
-
-They are in a file beside the games, ``games.weights.npy`` of ``games.hcpe3``: float32 [N], one for each move with
-candidates in the order of the file, also for those that training leaves out because they lead into a repetition. Each
-is 0 or more. Without the file all are 1.
+Weights are float32 [N], each 0 or more, one for each move with candidates in the order of the file, also for those that
+training leaves out because they lead into a repetition.
 """
 
 import io

@@ -4,8 +4,6 @@
 
 The threads of `fukayomi.selfplay.pool_threads` play them. The calling thread says what each game is, stores those that
 are over, and reports.
-
-Forked games: games that begin at a position of an earlier one, so that there are more kinds of positions.
 """
 
 import hashlib
@@ -43,7 +41,10 @@ LEAST_PLIES_LEFT = 10
 
 
 def is_fork(share: float, seed: int, number: int) -> bool:
-    """True if a game is forked; its number and the seed decide."""
+    """True if a game is forked; its number and the seed decide.
+
+    A forked game begins at a position of an earlier one, so that there are more kinds of positions.
+    """
     return _draw("fork", seed, number) < share
 
 

@@ -1,10 +1,7 @@
-"""The folder of an analysis: the page, the graph, records with scores in their comments, and the document.
+"""The folder of an analysis (page, graph, annotated records, document), and the index of several analyses.
 
-The index of several analyses: a table with links to their pages.
-
-The game with its analysis in comments and variations, for GUIs: ShogiHome, ShogiGUI, Kifu for Windows.
-
-KIF has variations, and its scores are words in comments; CSA has scores and lines of its own, as floodgate writes them.
+Annotated records have the analysis in comments and variations, for GUIs: ShogiHome, ShogiGUI, Kifu for Windows. KIF has
+variations, and its scores are words in comments; CSA has scores and lines of its own, as floodgate writes them.
 """
 
 import copy

@@ -3,10 +3,6 @@
 A job has four stages. "reading" replays the games, counts their positions and hashes the file. "scoring" compares the
 stored targets with the network's policy, where the choice needs that. "searching" makes a label of each chosen position
 and appends it to a file of the job. "writing" reads the games again and puts the labels into them.
-
-The choice of positions: chances, and a draw that has exactly these chances.
-
-Searches of stored positions, whose targets are those of games against itself (`Search.teaching`).
 """
 
 from collections import deque
@@ -57,7 +53,10 @@ from fukayomi.tabular import Tabular, counted
 
 
 class TeachingLabeller(Labeller):
-    """A tree of our own search, which shares the batches of a network with the trees of the other labellers."""
+    """A tree of our own search, which shares the batches of a network with the trees of the other labellers.
+
+    The targets are those of games against itself (`Search.teaching`).
+    """
 
     def __init__(self, network: Network, settings: ReanalysisSettings, at_once: int) -> None:
         """Create the tree.

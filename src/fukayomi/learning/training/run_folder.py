@@ -1,7 +1,4 @@
-"""The folder of a run: its checkpoint, the one before it, and what may be in it before a run starts.
-
-Watching the loss of a run, so that it stops before good weights are lost.
-"""
+"""The folder of a run, with its checkpoint and the one before it, and a guard that watches the loss."""
 
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
@@ -39,6 +36,8 @@ class DivergenceError(TrainingError):
 
 class LossGuard:
     """Raises DivergenceError when the loss is not finite, or rises.
+
+    So a run stops before its good weights are lost.
 
     A loss is read when the next one arrives, so the device does not wait: the guard is one step late, until `settle`.
 
