@@ -1,4 +1,4 @@
-"""Test-set metrics, the same for networks of all families, and bootstrap intervals of their means.
+"""Test-set metrics, the same for networks of all families, with bootstrap intervals.
 
 The metrics are dlshogi's, but those of the policy are over the moves that the search tries in each position, not over
 all 2187 labels: all legal moves but needless non-promotions, which count for the promotion. What a network gives to

@@ -1,4 +1,4 @@
-"""The journal of finished games that wait for their chunk, and the interface of opponents.
+"""The journal of finished games that wait for their chunk, and the interface of opponents besides the newest network.
 
 A chunk has the games of a fixed range of numbers, in order, so its bytes do not depend on which game ends first. Until
 all of them are over, each game that ends is appended to ``NAME-000001.games`` beside the chunk at once. A process that

@@ -62,7 +62,7 @@ def random_rule(settings: UsiSettings, ply: int) -> RandomRule | None:
 class RandomMoves:
     """Chooses moves at random. Random_Seed begins a sequence of choices that goes on through all games.
 
-    They are among the good ones, as dlshogi's options Random_* and Random2_* say, so that games differ.
+    The moves are among the good ones, as dlshogi's options Random_* and Random2_* say, so that games differ.
     """
 
     def __init__(self) -> None:

@@ -404,9 +404,9 @@ ELEMENT = re.compile(rb'<script type="application/zlib" id="analysis">([A-Za-z0-
 def embedded(analysis: GameAnalysis) -> str:
     """The document as the text of the element.
 
-    A page with the document in it is enough to open the analysis again. It is compressed: the page is a sixth larger
-    instead of nearly twice as large. Letters of Base64 cannot end the element in which they stand, whatever a record
-    contains.
+    A page with the document in it is enough to open the analysis again. The document is compressed: the page is a
+    sixth larger instead of nearly twice as large. Letters of Base64 cannot end the element in which they stand,
+    whatever a record contains.
     """
     return base64.b64encode(zlib.compress(document_text(analysis).encode(errors="backslashreplace"), 9)).decode()
 
