@@ -1,9 +1,4 @@
-"""``fukayomi mate``: find mates (詰み).
-
-``fukayomi book``: what an opening book says of a position.
-
-``fukayomi perft``: count positions, to check the move generator and measure its speed.
-"""
+"""``fukayomi mate``, ``book`` and ``perft``: mates (詰み), moves of an opening book (定跡), counts of positions."""
 
 import time
 from dataclasses import dataclass
