@@ -128,7 +128,7 @@ def test_legal_moves_are_a_sequence() -> None:
     assert (moves.index(listed[7]), moves.count(listed[7]), list(reversed(moves))) == (7, 1, listed[::-1])
     assert Move.from_usi("7g7f") in moves
     assert Move.from_usi("7g7e") not in moves
-    assert "7g7f" not in moves
+    assert [text in moves for text in ("7g7f", "7g7e", "", "７六歩")] == [True, False, False, False]
     assert moves == listed == pos.legal_moves
     assert pickle.loads(pickle.dumps(moves)) == listed
     pos.push_usi("7g7f")
