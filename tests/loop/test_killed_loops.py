@@ -39,11 +39,18 @@ def test_a_killed_run_ends_as_if_it_had_not_been(small_run: Path, tmp_path: Path
     assert digests(folder) == digests(small_run), f"killed after {events} events"
 
 
-@pytest.mark.parametrize(("step", "most"), [("", 120), pytest.param("reanalysis", 60, marks=pytest.mark.soak)])
+@pytest.mark.parametrize(
+    ("step", "events"),
+    [
+        ("", 70),
+        pytest.param("", random.randint(1, 120), marks=pytest.mark.soak, id="any"),
+        pytest.param("reanalysis", random.randint(1, 60), marks=pytest.mark.soak, id="reanalysis"),
+    ],
+)
 def test_a_killed_run_with_its_past_ends_as_if_it_had_not_been(
-    step: str, most: int, past_run: Path, tmp_path: Path
+    step: str, events: int, past_run: Path, tmp_path: Path
 ) -> None:
-    folder, events = tmp_path / "run", random.randint(1, most)
+    folder = tmp_path / "run"
 
     assert start(folder, events, step, **learn_run.PAST).wait() == KILLED
     assert learn_run.run(folder, **learn_run.PAST).finished

@@ -81,8 +81,9 @@ def test_the_state_of_a_run_says_what_it_is_computed_in(sparse_run: Path) -> Non
 
 
 @pytest.mark.timeout(120)
-def test_a_killed_run_ends_as_if_it_had_not_been(sparse_run: Path, tmp_path: Path) -> None:
-    folder, events = tmp_path / "run", random.randint(1, 60)
+@pytest.mark.parametrize("events", [20, pytest.param(random.randint(1, 60), marks=pytest.mark.soak, id="any")])
+def test_a_killed_run_ends_as_if_it_had_not_been(events: int, sparse_run: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
     command = [sys.executable, "-W", "ignore", learn_run.__file__, folder, str(events), json.dumps(learn_run.SPARSE)]
 
     assert subprocess.run(command, check=False).returncode == KILLED

@@ -3,6 +3,7 @@
 A checkpoint is a torch file of plain values and tensors, read with weights_only=True: reading one never runs code.
 """
 
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -64,10 +65,25 @@ class Checkpoint:
 
 def save_checkpoint(checkpoint: Checkpoint, path: Path) -> None:
     """Write a checkpoint; an existing file is replaced only once the new one is complete."""
-    state = {"format": FORMAT, **vars(checkpoint), "network": checkpoint.network.as_dict()}
+    state = {
+        "format": FORMAT, **vars(checkpoint), "network": checkpoint.network.as_dict(),
+        "optimizer": _interned(checkpoint.optimizer),
+    }  # fmt: skip
     path.parent.mkdir(parents=True, exist_ok=True)
     with AtomicFile(path) as file:
         torch.save(state, cast("Any", file))
+
+
+def _interned(value: Any) -> Any:
+    """A copy of nested dicts and lists in which equal names are one object.
+
+    Names that were read from a file are objects of their own, and pickle writes an object that it has written before as a
+    reference: without this the bytes of a checkpoint depend on whether its run was resumed.
+    """
+    if isinstance(value, dict):
+        items = cast("dict[Any, Any]", value).items()
+        return {sys.intern(key) if isinstance(key, str) else key: _interned(each) for key, each in items}
+    return [_interned(each) for each in cast("list[Any]", value)] if isinstance(value, list) else value
 
 
 def load_checkpoint(path: Path) -> Checkpoint:
