@@ -77,8 +77,8 @@ def save_checkpoint(checkpoint: Checkpoint, path: Path) -> None:
 def _interned(value: Any) -> Any:
     """A copy of nested dicts and lists in which equal names are one object.
 
-    Names that were read from a file are objects of their own, and pickle writes an object that it has written before as a
-    reference: without this the bytes of a checkpoint depend on whether its run was resumed.
+    Names that were read from a file are objects of their own, and pickle writes a reference for an object that it has
+    written before: without this the bytes of a checkpoint depend on whether its run was resumed.
     """
     if isinstance(value, dict):
         items = cast("dict[Any, Any]", value).items()
