@@ -3,14 +3,14 @@
     >>> import tempfile
     >>> from pathlib import Path
     >>> from fukayomi import Position
-    >>> from fukayomi.book import Book
+    >>> from fukayomi.book import BookReader
     >>> path = Path(tempfile.mkdtemp()) / "book.db"
     >>> _ = path.write_text('''#YANEURAOU-DB2016 1.00
     ... sfen lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1
     ... 7g7f 3c3d 50 30 12
     ... 2g2f 8c8d 60 30 8
     ... ''')
-    >>> with Book.open(path) as book:
+    >>> with BookReader.open(path) as book:
     ...     for move in book.moves(Position()):
     ...         print(move.move, move.ponder, move.score_cp, move.depth, move.count)
     ...     print(book.choose(Position(), by="score").move)
@@ -27,13 +27,19 @@ from typing import TYPE_CHECKING
 from fukayomi._lazy import lazy
 
 if TYPE_CHECKING:
-    from fukayomi.book.book import Book, BookEntry
+    from fukayomi.book.book import Book, position_key
     from fukayomi.book.choice import BookLimits
     from fukayomi.book.moves import BookError, BookMove
+    from fukayomi.book.reader import BookEntry, BookReader
 
-__all__ = ["Book", "BookEntry", "BookError", "BookLimits", "BookMove"]
+__all__ = ["Book", "BookEntry", "BookError", "BookLimits", "BookMove", "BookReader", "position_key"]
 
 __getattr__, __dir__ = lazy(
     __name__,
-    {".book": ("Book", "BookEntry"), ".choice": ("BookLimits",), ".moves": ("BookError", "BookMove")},
+    {
+        ".book": ("Book", "position_key"),
+        ".choice": ("BookLimits",),
+        ".moves": ("BookError", "BookMove"),
+        ".reader": ("BookEntry", "BookReader"),
+    },
 )

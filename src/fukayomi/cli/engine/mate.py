@@ -131,7 +131,7 @@ def book(
     The order is that of the book. Scores are in centipawns from the side to move. A position that the book has with the
     colours exchanged is found too.
     """
-    from fukayomi.book import Book
+    from fukayomi.book import BookReader
 
     words = " ".join(position or ["startpos"]).split()
     if not words:
@@ -142,7 +142,7 @@ def book(
         here = position_at(line_record(" ".join(words)), None)
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="POSITION") from error
-    with Book.open(file) as opened:
+    with BookReader.open(file) as opened:
         entry = opened.look_up(here)
     print_problems(entry.problems)
     if as_json:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fukayomi._native import MAX_MOVES, SearchLine
-from fukayomi.book import Book, BookError, BookMove
+from fukayomi.book import BookError, BookMove, BookReader
 from fukayomi.engine.control import Clock, Limits, budget
 from fukayomi.engine.settings import UsiSettings
 from fukayomi.shogi import BLACK, DeclarationRule, Move, Position
@@ -127,7 +127,7 @@ class OpeningBook:
 
     def __init__(self) -> None:
         self._path: Path | None = None
-        self._book: Book | None = None
+        self._book: BookReader | None = None
 
     def needs_opening(self, settings: UsiSettings) -> bool:
         """True if the options name another book than the one that is open."""
@@ -144,7 +144,7 @@ class OpeningBook:
         if self._path is None:
             return None
         try:
-            self._book = Book.open(self._path)
+            self._book = BookReader.open(self._path)
         except BookError as error:
             return f"no book: {error}"
         except (OSError, ValueError) as error:  # ValueError: a name with a NUL
@@ -183,7 +183,7 @@ class OpeningBook:
         return Found(move, problems)
 
     @staticmethod
-    def _choose(book: Book, position: Position, settings: UsiSettings, source: random.Random) -> BookMove | None:
+    def _choose(book: BookReader, position: Position, settings: UsiSettings, source: random.Random) -> BookMove | None:
         return book.choose(
             position,
             settings.book_limits(),
