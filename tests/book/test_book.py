@@ -1,4 +1,4 @@
-"""Books of both formats through `BookReader`: legal moves, positions turned round, the choice, files that are no books."""
+"""Books of both formats through `BookReader`: legal moves, positions turned round, the choice, no books."""
 
 import contextlib
 import random

@@ -18,8 +18,8 @@
     2g2f 8c8d 60 30 8
     2g2f
 
-YaneuraOu's text books (`.db`) and Apery's (`book.bin`, which dlshogi plays from) are read. The content decides which it
-is.
+Books of YaneuraOu (`.db`, `.ybb`), of Apery (`book.bin`, which dlshogi plays from) and of ShogiGUI (`.sbk`) are read;
+the content decides which it is. `BookReader` plays from a file; `Book` is one in memory, to be changed and written.
 """
 
 from typing import TYPE_CHECKING
@@ -28,18 +28,43 @@ from fukayomi._lazy import lazy
 
 if TYPE_CHECKING:
     from fukayomi.book.book import Book, position_key
+    from fukayomi.book.changes import merge_books, prune_book
+    from fukayomi.book.checking import BookCheck, BookFault, check_book
     from fukayomi.book.choice import BookLimits
+    from fukayomi.book.comparison import BookComparison, compare_books
     from fukayomi.book.moves import BookError, BookMove
     from fukayomi.book.reader import BookEntry, BookReader
+    from fukayomi.book.stored import read_book, write_book
 
-__all__ = ["Book", "BookEntry", "BookError", "BookLimits", "BookMove", "BookReader", "position_key"]
+__all__ = [
+    "Book",
+    "BookCheck",
+    "BookComparison",
+    "BookEntry",
+    "BookError",
+    "BookFault",
+    "BookLimits",
+    "BookMove",
+    "BookReader",
+    "check_book",
+    "compare_books",
+    "merge_books",
+    "position_key",
+    "prune_book",
+    "read_book",
+    "write_book",
+]
 
 __getattr__, __dir__ = lazy(
     __name__,
     {
         ".book": ("Book", "position_key"),
+        ".changes": ("merge_books", "prune_book"),
+        ".checking": ("BookCheck", "BookFault", "check_book"),
         ".choice": ("BookLimits",),
+        ".comparison": ("BookComparison", "compare_books"),
         ".moves": ("BookError", "BookMove"),
         ".reader": ("BookEntry", "BookReader"),
+        ".stored": ("read_book", "write_book"),
     },
 )

@@ -14,6 +14,8 @@ _NONE: Final = -(1 << 31)
 _LARGEST: Final = (1 << 31) - 1
 _LARGEST_COUNT: Final = (1 << 63) - 1
 _LARGEST_PLY: Final = (1 << 16) - 1
+MOST_PROBLEMS: Final = 1000
+"""Problems of a book that are kept; more are counted."""
 
 
 def position_key(position: Position) -> str:
@@ -41,7 +43,9 @@ class Book(MutableMapping[str, tuple[BookMove, ...]]):
         self.unplaced: dict[int, tuple[BookMove, ...]] = {}
         """Moves of an Apery book by its key, where the position of the key is not known. Only `.bin` can store them."""
         self.problems: list[str] = []
-        """What could not be read, or was lost: each names the file and the place."""
+        """What could not be read, and what a file cannot store: each names the file and the place. The first ones."""
+        self.problem_count = 0
+        """Number of all problems."""
 
     def __getitem__(self, key: str) -> tuple[BookMove, ...]:
         packed = self._entries[key]
@@ -90,6 +94,12 @@ class Book(MutableMapping[str, tuple[BookMove, ...]]):
 
     def close(self) -> None:
         """Do nothing: a book in memory holds no file. For what may hold either."""
+
+    def note(self, problem: str) -> None:
+        """Add a problem."""
+        self.problem_count += 1
+        if len(self.problems) < MOST_PROBLEMS:
+            self.problems.append(problem)
 
     @property
     def move_count(self) -> int:

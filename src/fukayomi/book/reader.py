@@ -8,18 +8,17 @@ from typing import Literal, Protocol, Self
 from fukayomi.book.apery import AperyBook
 from fukayomi.book.choice import BookLimits, choose
 from fukayomi.book.draws import DrawSearch
-from fukayomi.book.moves import BookError, BookMove, StoredMoves
+from fukayomi.book.kinds import BookKind, kind_of
+from fukayomi.book.moves import BookMove, StoredMoves
 from fukayomi.book.rotation import rotated_move, rotated_position
+from fukayomi.book.stored import read_book
 from fukayomi.book.yaneuraou import YaneuraouBook
 from fukayomi.shogi import Position
 from fukayomi.tabular import Tabular
 
-HEAD_BYTES = 4096
-TEXT_BEGINS = (b"#", b"//", b"sfen ", b"\xef\xbb\xbf")
-
 
 class BookFile(Protocol):
-    """A format of books."""
+    """A format of books, or a `Book` in memory."""
 
     def find(self, position: Position) -> StoredMoves:
         """The moves that the file has for a position."""
@@ -54,10 +53,10 @@ class BookEntry(Tabular):
 
 
 class BookReader:
-    """An opening book (定跡): YaneuraOu's text (`.db`) or Apery's `book.bin`.
+    """An opening book (定跡) to play from: YaneuraOu's (`.db`, `.ybb`), Apery's (`book.bin`) or ShogiGUI's (`.sbk`).
 
-    Neither is read into memory as a whole, unless it is small or not sorted. Positions are found without their ply. One
-    thread at a time may use a book.
+    A `.db` and a `book.bin` are searched on disk, unless they are small or not sorted; the others are read into memory.
+    Positions are found without their ply. One thread at a time may use a book.
     """
 
     def __init__(self, path: Path, file: BookFile) -> None:
@@ -74,19 +73,13 @@ class BookReader:
             OSError: The file cannot be read.
         """
         path = Path(path)
-        with path.open("rb") as file:
-            head = file.read(HEAD_BYTES)
-        if head.startswith(TEXT_BEGINS) and b"\0" not in head:
-            return cls(path, YaneuraouBook(path))
-        size = path.stat().st_size
-        if size == 0:
-            raise BookError(f"{path} is empty")
-        if size % AperyBook.ENTRY_BYTES == 0:
-            return cls(path, AperyBook(path))
-        raise BookError(
-            f"{path} ({size} bytes) is neither YaneuraOu's text book (.db) nor Apery's (.bin, entries of "
-            f"{AperyBook.ENTRY_BYTES} bytes); ShogiHome converts other books, such as .ybb and .sbk"
-        )
+        match kind_of(path):
+            case BookKind.DB:
+                return cls(path, YaneuraouBook(path))
+            case BookKind.BIN:
+                return cls(path, AperyBook(path))
+            case BookKind.YBB | BookKind.SBK:
+                return cls(path, read_book(path))
 
     def look_up(self, position: Position, *, flipped: bool = True) -> BookEntry:
         """Look a position up.

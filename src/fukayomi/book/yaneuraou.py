@@ -12,9 +12,11 @@ import re
 from bisect import bisect_left
 from pathlib import Path
 
+from fukayomi.book.book import Book, best_first, position_key
 from fukayomi.book.moves import BookError, BookMove, StoredMoves
 from fukayomi.errors import InvalidValueError
-from fukayomi.shogi import InvalidMoveError, Move, Position
+from fukayomi.files.atomic import AtomicFile
+from fukayomi.shogi import InvalidMoveError, InvalidSfenError, Move, Position
 
 HEADER = b"#YANEURAOU-DB2016 1.00"
 IN_MEMORY_BYTES = 16 << 20
@@ -22,6 +24,7 @@ IN_MEMORY_BYTES = 16 << 20
 LONGEST_LINE = 4096
 LONGEST_ENTRY = 1 << 16
 """Bytes of a position with its moves: MAX_MOVES of 50 bytes, and as many again for comments."""
+_LARGEST_PLY = 65_535
 _SAMPLES = 256
 _BOM = b"\xef\xbb\xbf"
 _NO_MOVE = ("none", "None", "resign", "win")
@@ -41,11 +44,7 @@ class YaneuraouBook:
         self._file = path.open("rb")
         try:
             self._size = path.stat().st_size
-            head = self._file.readline(len(_BOM) + len(HEADER))
-            self._start = len(_BOM) if head.startswith(_BOM) else 0
-            head = head[self._start :].rstrip()
-            if head.startswith(HEADER[:17]) and not head.startswith(HEADER):
-                raise BookError(f"{path}, line 1: {_text(head)!r} is not {_text(HEADER)!r}")
+            self._start = _start_of_text(path, self._file)
             if self._position_from(self._start) is None:
                 raise BookError(f"{path}: no line of the form 'sfen BOARD TURN HAND PLY'")
             on_disk = self._size > IN_MEMORY_BYTES and self._seems_sorted()
@@ -131,6 +130,121 @@ class YaneuraouBook:
         found = [self._position_from(self._start + (self._size - self._start) * n // _SAMPLES) for n in range(_SAMPLES)]
         keys = [one[1] for one in found if one is not None]
         return keys == sorted(keys)
+
+
+def read_db(path: Path, book: Book) -> None:
+    """Read a text book into a book in memory. Of a position that it has twice the first counts; comments are left out.
+
+    Raises:
+        BookError: The file has no positions, or is of another version.
+        OSError: The file cannot be read.
+    """
+    with path.open("rb") as file:
+        file.seek(_start_of_text(path, file))
+        reading = _Reading(path, book)
+        number = 0
+        while line := file.readline(LONGEST_LINE):
+            number += 1
+            if not line.endswith(b"\n") and len(line) == LONGEST_LINE:
+                _skip_line(file)
+            reading.read(number, line.decode("utf-8", "replace").strip())
+        reading.end()
+    if not reading.has_positions:
+        raise BookError(f"{path}: no line of the form 'sfen BOARD TURN HAND PLY'")
+
+
+class _Reading:
+    """Reads the lines of a text book one after the other."""
+
+    def __init__(self, path: Path, book: Book) -> None:
+        self.has_positions = False
+        """True if a position was read, or one that is none."""
+        self._path = path
+        self._book = book
+        self._key: str | None = None
+        self._ply = 1
+        self._moves: list[BookMove] = []
+        self._comments = 0
+        self._twice = 0
+
+    def read(self, number: int, text: str) -> None:
+        """Read a line."""
+        if text.startswith("sfen "):
+            self._begin(number, text)
+        elif text.startswith(("#", "//")):
+            self._comments += number > 1
+        elif text and self._key is not None:
+            try:
+                move = _book_move(text)
+            except ValueError as error:
+                self._book.note(f"{self._path}, line {number}: {error}")
+            else:
+                if move is not None:
+                    self._moves.append(move)
+
+    def end(self) -> None:
+        """Add the last position, and say what was left out."""
+        self._add()
+        if self._twice:
+            self._book.note(f"{self._path}: {self._twice} positions are there twice: the first of each counts")
+        if self._comments:
+            self._book.note(f"{self._path}: {self._comments} comments are left out")
+
+    def _begin(self, number: int, text: str) -> None:
+        self._add()
+        self.has_positions = True
+        words = text.split()
+        ply = words[4] if len(words) > 4 else "1"
+        try:
+            position = Position.from_sfen(" ".join([*words[1:4], "1"]), allow_missing_king=True)
+        except InvalidSfenError as error:
+            self._book.note(f"{self._path}, line {number}: {error}")
+            return
+        self._key = position_key(position)
+        self._ply = min(max(1, int(ply)), _LARGEST_PLY) if ply.isascii() and ply.isdigit() and len(ply) < 10 else 1
+
+    def _add(self) -> None:
+        if self._key is not None and self._moves:
+            if self._key in self._book:
+                self._twice += 1
+                self._book.put(self._key, self._book[self._key], min(self._ply, self._book.ply(self._key)))
+            else:
+                self._book.put(self._key, self._moves, self._ply)
+        self._key, self._moves = None, []
+
+
+def write_db(book: Book, path: Path) -> None:
+    """Write a text book as YaneuraOu does: positions in the order of their text, which a search on disk needs, and the
+    moves of each as `best_first` has them. Positions without moves are left out; what is not known is `none`.
+
+    Raises:
+        OSError: The file cannot be written.
+    """
+    with AtomicFile(path) as file:
+        file.write(HEADER + b"\n")
+        for key in sorted(book, key=lambda key: f"{key} "):
+            if moves := best_first(book[key]):
+                lines = [f"sfen {key} {book.ply(key)}", *map(_line, moves), ""]
+                file.write("\n".join(lines).encode())
+
+
+def _line(move: BookMove) -> str:
+    columns = (move.ponder, move.score_cp, move.depth)
+    return " ".join([move.move.usi(), *("none" if one is None else str(one) for one in columns), str(move.count)])
+
+
+def _start_of_text(path: Path, file: io.BufferedReader) -> int:
+    """The offset behind a byte order mark; refuses other versions.
+
+    Raises:
+        BookError: The file is of another version.
+    """
+    head = file.readline(len(_BOM) + len(HEADER))
+    start = len(_BOM) if head.startswith(_BOM) else 0
+    head = head[start:].rstrip()
+    if head.startswith(HEADER[:17]) and not head.startswith(HEADER):
+        raise BookError(f"{path}, line 1: {_text(head)!r} is not {_text(HEADER)!r}")
+    return start
 
 
 def _skip_line(file: io.BufferedReader) -> None:
