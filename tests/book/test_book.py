@@ -160,7 +160,7 @@ def test_a_move_that_repeats_the_position_has_the_score_of_a_draw(write: Write) 
     ("content", "reason"),
     [
         (b"", "is empty"),
-        (b"0123456789", r"\(10 bytes\) is neither YaneuraOu's text book \(\.db\) nor Apery's"),
+        (b"0123456789", r"\(10 bytes\) is neither a book of YaneuraOu \(\.db, \.ybb\) or"),
         (b"#YANEURAOU-DB2016 2.00\nsfen 9/9 b - 1\n", "line 1: '#YANEURAOU-DB2016 2.00' is not '.* 1.00'"),
         (b"# nothing but comments\n", "no line of the form 'sfen BOARD TURN HAND PLY'"),
         (struct.pack("<QHHiQHHi", 2, 1, 1, 1, 1, 1, 1, 1), r"not sorted by key before entry 1 \(offset 16\)"),

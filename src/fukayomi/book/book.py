@@ -46,6 +46,8 @@ class Book(MutableMapping[str, tuple[BookMove, ...]]):
         """What could not be read, and what a file cannot store: each names the file and the place. The first ones."""
         self.problem_count = 0
         """Number of all problems."""
+        self.is_damaged = False
+        """True if a part of the file could not be read."""
 
     def __getitem__(self, key: str) -> tuple[BookMove, ...]:
         packed = self._entries[key]
@@ -95,9 +97,10 @@ class Book(MutableMapping[str, tuple[BookMove, ...]]):
     def close(self) -> None:
         """Do nothing: a book in memory holds no file. For what may hold either."""
 
-    def note(self, problem: str) -> None:
-        """Add a problem."""
+    def note(self, problem: str, *, is_damage: bool = True) -> None:
+        """Add a problem; no damage is what a book in memory just does not have, such as comments."""
         self.problem_count += 1
+        self.is_damaged |= is_damage
         if len(self.problems) < MOST_PROBLEMS:
             self.problems.append(problem)
 

@@ -1,5 +1,6 @@
 """The formats of book files, told by their content."""
 
+import re
 from enum import StrEnum
 from pathlib import Path
 
@@ -9,7 +10,8 @@ HEAD_BYTES = 4096
 TEXT_BEGINS = (b"#", b"//", b"sfen ", b"\xef\xbb\xbf")
 APERY_ENTRY_BYTES = 16
 YBB_MAGIC = b"YANE-BINBOOK-V1\0"
-_SBK_FIELDS = (b"\x0a", b"\x12", b"\x1a")  # author, description, positions: texts or messages
+_SBK_BEGINS = (b"\x0a", b"\x12", b"\x1a")  # author, description or a position: protobuf's texts and messages
+_SFEN = re.compile(rb"(?:[1-9KRBGSNLPkrbgsnlp+]+/){8}[1-9KRBGSNLPkrbgsnlp+]+ [bw] ")
 
 
 class BookKind(StrEnum):
@@ -41,7 +43,7 @@ def kind_of(path: Path) -> BookKind:
         return BookKind.YBB
     if head.startswith(TEXT_BEGINS) and b"\0" not in head:
         return BookKind.DB
-    if _is_sbk(head, size):
+    if head.startswith(_SBK_BEGINS) and _SFEN.search(head):
         return BookKind.SBK
     if size % APERY_ENTRY_BYTES == 0:
         return BookKind.BIN
@@ -61,21 +63,3 @@ def kind_to_write(path: Path) -> BookKind:
     if kind is None:
         raise BookError(f"{path}: a book to write is named .db (YaneuraOu) or .bin (Apery)")
     return kind
-
-
-def _is_sbk(head: bytes, size: int) -> bool:
-    """True if the head is a chain of ShogiGUI's fields, as far as it can be followed."""
-    offset = 0
-    while offset < len(head):
-        if head[offset : offset + 1] not in _SBK_FIELDS:
-            return False
-        length, shift, offset = 0, 0, offset + 1
-        while offset < len(head):
-            length |= (head[offset] & 127) << shift
-            shift, offset = shift + 7, offset + 1
-            if head[offset - 1] < 128:
-                break
-        offset += length
-        if offset > size and size <= len(head):
-            return False
-    return head[0] in b"\x0a\x12\x1a" and offset <= size

@@ -62,7 +62,7 @@ def read_sbk(path: Path, book: Book) -> None:
     if lost := sum(1 for number, state in states.items() if number not in reached and state.moves):
         book.note(f"{path}: {lost} positions with moves are left out: no line of the book leads to them")
     if comments := sum(state.comment for state in states.values()):
-        book.note(f"{path}: {comments} comments are left out")
+        book.note(f"{path}: {comments} comments are left out", is_damage=False)
     if not len(book):
         raise BookError(f"{path}: no position with moves can be read")
 

@@ -186,9 +186,11 @@ class _Reading:
         """Add the last position, and say what was left out."""
         self._add()
         if self._twice:
-            self._book.note(f"{self._path}: {self._twice} positions are there twice: the first of each counts")
+            self._book.note(
+                f"{self._path}: {self._twice} positions are there twice: the first of each counts", is_damage=False
+            )
         if self._comments:
-            self._book.note(f"{self._path}: {self._comments} comments are left out")
+            self._book.note(f"{self._path}: {self._comments} comments are left out", is_damage=False)
 
     def _begin(self, number: int, text: str) -> None:
         self._add()
