@@ -223,14 +223,12 @@ def test_damaged_apery_books(tmp_path: Path) -> None:
     assert [problem.split(": ")[0] for problem in book.problems] == [f"{path}, entry 0 (offset 0)"]
 
 
-@pytest.mark.parametrize(
-    "name", ["yaneuraou-edit.ybb", "shogigui01.sbk", "shogigui02.sbk", "apery.bin", "yaneuraou.db"]
-)
+@pytest.mark.parametrize("name", ["yaneuraou-edit.ybb", "shogigui01.sbk", "shogigui02.sbk", "apery.bin"])
 def test_cut_and_changed_books_are_read_or_refused(samples: Path, tmp_path: Path, name: str) -> None:
     data = (samples / name).read_bytes()
     path = tmp_path / name
     source = random.Random(1)
-    refused = 0
+    refused = read = 0
     for n in range(200):
         changed = bytearray(data[: source.randrange(len(data))] if n % 2 else data)
         for _ in range(n % 4):
@@ -240,17 +238,16 @@ def test_cut_and_changed_books_are_read_or_refused(samples: Path, tmp_path: Path
         try:
             book = read_book(path)
         except BookError as error:
-            assert str(path) in str(error)
+            assert str(path) in str(error)  # noqa: PT017  # either is right
             refused += 1
         else:
+            read += 1
             assert all(str(path) in problem for problem in book.problems)
             assert all(book.position(key).sfen().startswith(key) for key in book)
-    assert refused > 0
+    assert min(refused, read) > 0
 
 
-@pytest.mark.parametrize(
-    "head", [b"YANE-BINBOOK-V1\0", b"\x1a\x40:?" + START.encode() + b" ", b"#YANEURAOU-DB2016 1.00\n"]
-)
+@pytest.mark.parametrize("head", [b"YANE-BINBOOK-V1\0", b"\x1a\x40:?" + START.encode(), b"sfen 9/9 b - 1\n"])
 @given(data=st.binary(max_size=300))
 def test_any_file_is_a_book_or_refused(tmp_path_factory: pytest.TempPathFactory, head: bytes, data: bytes) -> None:
     path = tmp_path_factory.getbasetemp() / "any.book"

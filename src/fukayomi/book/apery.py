@@ -15,11 +15,12 @@ from itertools import groupby
 from pathlib import Path
 
 from fukayomi._native import MAX_MOVES, book_key
-from fukayomi.book.book import Book, position_key
+from fukayomi.book.book import STEP, Book, position_key
 from fukayomi.book.kinds import APERY_ENTRY_BYTES
 from fukayomi.book.moves import BookError, BookMove, StoredMoves
 from fukayomi.book.walk import walk
 from fukayomi.files.atomic import AtomicFile
+from fukayomi.listener import Listener
 from fukayomi.shogi import InvalidMoveError, Move, Position
 
 _ENTRY = struct.Struct("<QHHi")
@@ -85,7 +86,7 @@ class AperyBook:
         return data
 
 
-def read_bin(path: Path, book: Book, starts: Sequence[Position]) -> None:
+def read_bin(path: Path, book: Book, starts: Sequence[Position], listener: Listener) -> None:
     """Read Apery's book into a book in memory.
 
     The file has keys in place of positions: those that lines of the book lead to, from the starts, are found. The moves
@@ -98,6 +99,7 @@ def read_bin(path: Path, book: Book, starts: Sequence[Position]) -> None:
     last = at = 0
     with path.open("rb") as file:
         while block := file.read(_BLOCK):
+            listener.progress(f"reading {path.name}", file.tell(), path.stat().st_size)
             if len(block) % _ENTRY.size:
                 raise BookError(f"{path}, entry {at + len(block) // _ENTRY.size}: the file ends inside it")
             for key, raw, count, score in _ENTRY.iter_unpack(block):
@@ -110,10 +112,10 @@ def read_bin(path: Path, book: Book, starts: Sequence[Position]) -> None:
                 else:
                     book.unplaced[key] = (*book.unplaced.get(key, ()), move)
                 last, at = key, at + 1
-    place(book, starts)
+    place(book, starts, listener)
 
 
-def place(book: Book, starts: Sequence[Position]) -> None:
+def place(book: Book, starts: Sequence[Position], listener: Listener) -> None:
     """Find the positions of a book's `unplaced` moves: those that its lines lead to from the starts."""
     if not book.unplaced:
         return
@@ -126,6 +128,8 @@ def place(book: Book, starts: Sequence[Position]) -> None:
     for position in walk(starts, moves_of):
         moves = book.unplaced.get(book_key(position))
         if moves is not None and (key := position_key(position)) not in book:
+            if len(book) % STEP == 0:
+                listener.progress("finding positions", len(book), len(book.unplaced))
             book.put(key, moves, min(max(1, position.ply), _MOST_COUNT))
     for _ in place_by_key(book):
         pass
@@ -141,7 +145,7 @@ def place_by_key(book: Book) -> Iterator[tuple[str, tuple[BookMove, ...]]]:
             yield key, moves
 
 
-def write_bin(book: Book, path: Path) -> list[str]:
+def write_bin(book: Book, path: Path, listener: Listener) -> list[str]:
     """Write Apery's book. Moves keep their order.
 
     Returns:
@@ -155,7 +159,9 @@ def write_bin(book: Book, path: Path) -> list[str]:
     entries += [(key, "") for key in book.unplaced]
     entries.sort()
     with AtomicFile(path) as file:
-        for number, same in groupby(entries, key=lambda entry: entry[0]):
+        for n, (number, same) in enumerate(groupby(entries, key=lambda entry: entry[0])):
+            if n % STEP == 0:
+                listener.progress(f"writing {path.name}", n, len(entries))
             key, *others = [key for _, key in same]
             moves = book[key] if key else book.unplaced[number]
             lost += len(others)

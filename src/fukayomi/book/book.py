@@ -14,6 +14,8 @@ _NONE: Final = -(1 << 31)
 _LARGEST: Final = (1 << 31) - 1
 _LARGEST_COUNT: Final = (1 << 63) - 1
 _LARGEST_PLY: Final = (1 << 16) - 1
+STEP: Final = 4096
+"""Lines or positions between two reports of progress."""
 MOST_PROBLEMS: Final = 1000
 """Problems of a book that are kept; more are counted."""
 
@@ -125,8 +127,6 @@ class Book(MutableMapping[str, tuple[BookMove, ...]]):
         if not isinstance(other, Book):
             return NotImplemented
         return self._entries == other._entries and self.unplaced == other.unplaced
-
-    __hash__ = None  # pyright: ignore[reportAssignmentType]  # it can be changed
 
     def __repr__(self) -> str:
         return f"<Book of {len(self)} positions>"

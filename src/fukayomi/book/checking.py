@@ -5,15 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from fukayomi.book.book import Book, position_key
+from fukayomi.book.book import STEP, Book, position_key
 from fukayomi.book.moves import BookMove
 from fukayomi.book.rotation import rotated_key, rotated_move
 from fukayomi.book.walk import walk
 from fukayomi.listener import SILENT, Listener
 from fukayomi.shogi import InvalidSfenError, Move, Position
 from fukayomi.tabular import Tabular, counted
-
-_STEP = 1000
 
 
 class BookFaultKind(StrEnum):
@@ -101,7 +99,7 @@ def check_book(
     lines = _Lines()
     best = {key: max(scores) for key in book if (scores := [m.score_cp for m in book[key] if m.score_cp is not None])}
     for n, key in enumerate(book):
-        if n % _STEP == 0:
+        if n % STEP == 0:
             listener.progress("checking moves", n, len(book))
         try:
             position = book.position(key)
@@ -113,7 +111,7 @@ def check_book(
             faults += wrong
     lines.turned = {rotated_key(key): key for key in lines.moves}
     for n, (key, legal) in enumerate(lines.moves.items()):
-        if n % _STEP == 0:
+        if n % STEP == 0:
             listener.progress("checking scores", n, len(book))
         position = book.position(key)
         lines.following[key] = []
@@ -129,7 +127,7 @@ def check_book(
                 faults.append(BookFault(BookFaultKind.SCORE, key, move.move.usi(), text))
     reached: set[str | None] = set()
     for position in walk([Position(), *starts], lines.moves_of):
-        if len(reached) % _STEP == 0:
+        if len(reached) % STEP == 0:
             listener.progress("following lines", len(reached), len(book))
         reached.add(lines.key_of(position))
     for key in lines.moves:

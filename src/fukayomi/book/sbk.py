@@ -48,7 +48,7 @@ def read_sbk(path: Path, book: Book) -> None:
         if state.sfen is not None:
             words = state.sfen.removeprefix("position ").removeprefix("sfen ").split()
             try:
-                position = Position.from_sfen(" ".join([*words[:3], "1"]), allow_missing_king=True)
+                position = Position.from_sfen(" ".join(words[:4]), allow_missing_king=True)
             except InvalidSfenError as error:
                 book.note(f"{path}, position {number}: {error}")
             else:

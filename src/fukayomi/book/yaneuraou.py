@@ -12,10 +12,11 @@ import re
 from bisect import bisect_left
 from pathlib import Path
 
-from fukayomi.book.book import Book, best_first, position_key
+from fukayomi.book.book import STEP, Book, best_first, position_key
 from fukayomi.book.moves import BookError, BookMove, StoredMoves
 from fukayomi.errors import InvalidValueError
 from fukayomi.files.atomic import AtomicFile
+from fukayomi.listener import Listener
 from fukayomi.shogi import InvalidMoveError, InvalidSfenError, Move, Position
 
 HEADER = b"#YANEURAOU-DB2016 1.00"
@@ -132,7 +133,7 @@ class YaneuraouBook:
         return keys == sorted(keys)
 
 
-def read_db(path: Path, book: Book) -> None:
+def read_db(path: Path, book: Book, listener: Listener) -> None:
     """Read a text book into a book in memory. Of a position that it has twice the first counts; comments are left out.
 
     Raises:
@@ -142,9 +143,11 @@ def read_db(path: Path, book: Book) -> None:
     with path.open("rb") as file:
         file.seek(_start_of_text(path, file))
         reading = _Reading(path, book)
-        number = 0
+        number, size = 0, path.stat().st_size
         while line := file.readline(LONGEST_LINE):
             number += 1
+            if number % STEP == 0:
+                listener.progress(f"reading {path.name}", file.tell(), size)
             if not line.endswith(b"\n") and len(line) == LONGEST_LINE:
                 _skip_line(file)
             reading.read(number, line.decode("utf-8", "replace").strip())
@@ -186,9 +189,8 @@ class _Reading:
         """Add the last position, and say what was left out."""
         self._add()
         if self._twice:
-            self._book.note(
-                f"{self._path}: {self._twice} positions are there twice: the first of each counts", is_damage=False
-            )
+            text = f"{self._path}: {self._twice} positions are there twice: the first of each counts"
+            self._book.note(text, is_damage=False)
         if self._comments:
             self._book.note(f"{self._path}: {self._comments} comments are left out", is_damage=False)
 
@@ -215,7 +217,7 @@ class _Reading:
         self._key, self._moves = None, []
 
 
-def write_db(book: Book, path: Path) -> None:
+def write_db(book: Book, path: Path, listener: Listener) -> None:
     """Write a text book as YaneuraOu does: positions in the order of their text, which a search on disk needs, and the
     moves of each as `best_first` has them. Positions without moves are left out; what is not known is `none`.
 
@@ -224,7 +226,9 @@ def write_db(book: Book, path: Path) -> None:
     """
     with AtomicFile(path) as file:
         file.write(HEADER + b"\n")
-        for key in sorted(book, key=lambda key: f"{key} "):
+        for n, key in enumerate(sorted(book, key=lambda key: f"{key} ")):
+            if n % STEP == 0:
+                listener.progress(f"writing {path.name}", n, len(book))
             if moves := best_first(book[key]):
                 lines = [f"sfen {key} {book.ply(key)}", *map(_line, moves), ""]
                 file.write("\n".join(lines).encode())

@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fukayomi._native import moves_from_psv, position_from_psfen
-from fukayomi.book.book import Book, position_key
+from fukayomi.book.book import STEP, Book, position_key
 from fukayomi.book.kinds import YBB_MAGIC
 from fukayomi.book.moves import BookError, BookMove
+from fukayomi.listener import Listener
 from fukayomi.shogi import InvalidMoveError, InvalidPackedError, Move
 
 _HEAD = struct.Struct("<16sQQ")
@@ -28,7 +29,7 @@ _DEEP_MOVE = np.dtype([("move", "<u2"), ("score", "<i2"), ("depth", "<u2")])
 _NO_SCORE = 0x7FFF
 
 
-def read_ybb(path: Path, book: Book) -> None:
+def read_ybb(path: Path, book: Book, listener: Listener) -> None:
     """Read YaneuraOu's binary book into a book in memory. The format has neither counts nor answers.
 
     Raises:
@@ -46,6 +47,8 @@ def read_ybb(path: Path, book: Book) -> None:
             raise BookError(f"{path} ({size} bytes) is cut or damaged: an index of {count} positions does not fit")
         dtype = _DEEP_MOVE if flags & 1 else _MOVE
         for n in range(count):
+            if n % STEP == 0:
+                listener.progress(f"reading {path.name}", n, count)
             at = _HEAD.size + n * _RECORD.size
             psfen, offset, ply, move_count = _RECORD.unpack(index.read(_RECORD.size))
             if start + offset + move_count * dtype.itemsize > size:

@@ -141,12 +141,13 @@ def compare(
     second: Annotated[Path, typer.Argument(metavar="SECOND", help="Another one.")],
     as_json: AsJson = False,
 ) -> None:
-    """Compare two opening books (定跡): what both have, and the positions whose best moves differ.
+    """Compare two opening books (定跡).
 
     \b
     fukayomi book compare old.db new.db
 
-    The best move is the most played, of several the one with the best score.
+    Counts what both have, and names the positions whose best moves differ. The best move is the most played, of several
+    the one with the best score.
     """
     from fukayomi.book import compare_books
 
@@ -234,7 +235,8 @@ def _read(path: Path, starts: Sequence[Position] = ()) -> "Book":
     """Read a book, and print what cannot be read."""
     from fukayomi.book import read_book
 
-    book = read_book(path, starts)
+    with StageBars() as listener:
+        book = read_book(path, starts, listener=listener)
     print_problems(book.problems, book.problem_count)
     return book
 
@@ -244,7 +246,8 @@ def _write(book: "Book", out: Path, *, as_json: bool) -> None:
 
     if not book and not book.unplaced:
         fail(f"nothing is left of the book: {out} was not written")
-    lost = write_book(book, out)
+    with StageBars() as listener:
+        lost = write_book(book, out, listener=listener)
     print_problems(lost, word="note:")
     if as_json:
         document = {"file": str(out), "positions": len(book), "moves": book.move_count}
