@@ -17,8 +17,8 @@ def book_of(lines: dict[str, str]) -> Book:
     return book
 
 
-def faults_of(book: Book, **options: int) -> list[tuple[str, str | None]]:
-    return [(str(fault.kind), fault.move) for fault in check_book(book, **options).faults]
+def faults_of(book: Book, tolerance_cp: int = 100) -> list[tuple[str, str | None]]:
+    return [(str(fault.kind), fault.move) for fault in check_book(book, tolerance_cp=tolerance_cp).faults]
 
 
 def test_a_sound_book() -> None:

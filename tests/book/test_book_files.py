@@ -141,6 +141,7 @@ def test_real_books_of_shogigui(samples: Path, name: str, positions: int, moves:
 
 
 def test_copies_of_a_book_by_shogihome_are_the_same(samples: Path) -> None:
+    assert read_book(samples / "yaneuraou.db") == read_book(samples / "yaneuraou-copy.db")
     for name in ("shogigui01", "shogigui02"):
         first, second = read_book(samples / f"{name}.sbk"), read_book(samples / f"{name}-copy.sbk")
         assert {key: set(first[key]) for key in first} == {key: set(second[key]) for key in second}
@@ -192,7 +193,9 @@ def test_the_first_of_a_position_that_is_there_twice_counts(tmp_path: Path) -> N
 
 def test_lines_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     path = tmp_path / "a.db"
-    path.write_text(f"# NOE:1\nsfen {START} 1\n7g7f none x\n2g2f # good\nsfen 9/9 b - 1\n1g1f\n{'z' * 9000}\n")
+    path.write_text(
+        f"# NOE:1\nsfen {START} 1\n7g7f none x\n2g2f none 0 0 1 # good\nsfen 9/9 b - 1\n1g1f\n{'z' * 9000}\n"
+    )
     book = read_book(path)
     assert [move.move.usi() for move in book[START]] == ["2g2f"]
     assert [problem.split(":")[0] for problem in book.problems] == [f"{path}, line {n}" for n in (3, 5)]

@@ -29,9 +29,9 @@ from fukayomi._lazy import lazy
 if TYPE_CHECKING:
     from fukayomi.book.book import Book, position_key
     from fukayomi.book.changes import merge_books, prune_book
-    from fukayomi.book.checking import BookCheck, BookFault, check_book
+    from fukayomi.book.checking import BookCheck, BookFault, BookFaultKind, check_book
     from fukayomi.book.choice import BookLimits
-    from fukayomi.book.comparison import BookComparison, compare_books
+    from fukayomi.book.comparison import BookComparison, BookDifference, compare_books
     from fukayomi.book.moves import BookError, BookMove
     from fukayomi.book.reader import BookEntry, BookReader
     from fukayomi.book.stored import read_book, write_book
@@ -40,9 +40,11 @@ __all__ = [
     "Book",
     "BookCheck",
     "BookComparison",
+    "BookDifference",
     "BookEntry",
     "BookError",
     "BookFault",
+    "BookFaultKind",
     "BookLimits",
     "BookMove",
     "BookReader",
@@ -60,9 +62,9 @@ __getattr__, __dir__ = lazy(
     {
         ".book": ("Book", "position_key"),
         ".changes": ("merge_books", "prune_book"),
-        ".checking": ("BookCheck", "BookFault", "check_book"),
+        ".checking": ("BookCheck", "BookFault", "BookFaultKind", "check_book"),
         ".choice": ("BookLimits",),
-        ".comparison": ("BookComparison", "compare_books"),
+        ".comparison": ("BookComparison", "BookDifference", "compare_books"),
         ".moves": ("BookError", "BookMove"),
         ".reader": ("BookEntry", "BookReader"),
         ".stored": ("read_book", "write_book"),

@@ -97,6 +97,7 @@ def read_bin(path: Path, book: Book, starts: Sequence[Position], listener: Liste
         OSError: The file cannot be read.
     """
     last = at = 0
+    moves: list[BookMove] = []
     with path.open("rb") as file:
         while block := file.read(_BLOCK):
             listener.progress(f"reading {path.name}", file.tell(), path.stat().st_size)
@@ -105,13 +106,15 @@ def read_bin(path: Path, book: Book, starts: Sequence[Position], listener: Liste
             for key, raw, count, score in _ENTRY.iter_unpack(block):
                 if key < last:
                     raise BookError(f"{path}: not sorted by key before entry {at} (offset {at * _ENTRY.size})")
+                if key != last and moves:
+                    book.unplaced[last], moves = tuple(moves), []
                 try:
-                    move = BookMove(Move.from_raw(raw), score_cp=score, count=count)
+                    moves.append(BookMove(Move.from_raw(raw), score_cp=score, count=count))
                 except InvalidMoveError as error:
                     book.note(f"{path}, entry {at} (offset {at * _ENTRY.size}): {error}")
-                else:
-                    book.unplaced[key] = (*book.unplaced.get(key, ()), move)
                 last, at = key, at + 1
+    if moves:
+        book.unplaced[last] = tuple(moves)
     place(book, starts, listener)
 
 
@@ -162,7 +165,7 @@ def write_bin(book: Book, path: Path, listener: Listener) -> list[str]:
         for n, (number, same) in enumerate(groupby(entries, key=lambda entry: entry[0])):
             if n % STEP == 0:
                 listener.progress(f"writing {path.name}", n, len(entries))
-            key, *others = [key for _, key in same]
+            key, *others = sorted((key for _, key in same), reverse=True)
             moves = book[key] if key else book.unplaced[number]
             lost += len(others)
             cut += sum(not 0 <= move.count <= _MOST_COUNT for move in moves)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from fukayomi.book.apery import place_by_key
 from fukayomi.book.book import Book
 from fukayomi.book.moves import BookMove
-from fukayomi.shogi import BLACK, Color
+from fukayomi.shogi import BLACK, Color, Move
 
 
 def merge_books(books: Sequence[Book]) -> Book:
@@ -72,10 +72,10 @@ def prune_book(
 
 
 def _merged(first: Sequence[BookMove], second: Sequence[BookMove]) -> tuple[BookMove, ...]:
-    found = {}
+    found: dict[Move, BookMove] = {}
     for move in first:
         found.setdefault(move.move, move)
-    seen = set()
+    seen: set[Move] = set()
     for move in second:
         if move.move in seen:
             continue  # of a move that a book has twice the first counts, as when it is played from

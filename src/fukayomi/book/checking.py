@@ -134,7 +134,7 @@ def check_book(
         if key not in reached:
             faults.append(BookFault(BookFaultKind.ORPHAN, key, None, "no line of the book leads here"))
     for circle in _circles(lines.following):
-        text = f"moves of the book lead back here; {counted(len(circle), 'position')} lie on such ways"
+        text = f"moves of the book lead back here, through {counted(len(circle), 'position')}"
         faults.append(BookFault(BookFaultKind.CIRCLE, circle[0], None, text))
     listener.progress("following lines", len(book), len(book))
     order = list(BookFaultKind)

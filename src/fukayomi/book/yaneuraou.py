@@ -3,8 +3,9 @@
     sfen BOARD TURN HAND PLY
     MOVE PONDER SCORE DEPTH COUNT
 
-Columns may be missing from the right or be `none`. Lines that begin with # or // are comments. Books of its tera-shock
-method (テラショック定跡) have the same lines; their scores are those of a minimax over the whole book.
+Columns may be missing from the right, be `none`, or be empty (two spaces, ShogiHome). Lines that begin with # or // are
+comments. Books of its tera-shock method (テラショック定跡) have the same lines; their scores are those of a minimax
+over the whole book.
 """
 
 import io
@@ -28,7 +29,8 @@ LONGEST_ENTRY = 1 << 16
 _LARGEST_PLY = 65_535
 _SAMPLES = 256
 _BOM = b"\xef\xbb\xbf"
-_NO_MOVE = ("none", "None", "resign", "win")
+_NO_MOVE = ("none", "None", "resign", "win", "")
+_COLUMN = re.compile(r"[ \t]")
 _NUMBER = re.compile(r"[+-]?[0-9]{1,9}")
 
 
@@ -269,7 +271,7 @@ def _book_move(text: str) -> BookMove | None:
     Raises:
         ValueError: It cannot be read.
     """
-    words = [*text.split(None, 5), "none", "none", "none", "none"]
+    words = [*_COLUMN.split(text, 5), "none", "none", "none", "none"]
     if words[0] in _NO_MOVE:
         return None
     try:
@@ -282,7 +284,7 @@ def _book_move(text: str) -> BookMove | None:
 
 
 def _number(word: str, text: str) -> int | None:
-    if word == "none":
+    if word in ("none", ""):
         return None
     if _NUMBER.fullmatch(word) is None:
         raise InvalidValueError(f"{text[:80]!r}: {word[:20]!r} is not a number")

@@ -34,7 +34,7 @@ def test_convert_there_and_back(book: Path, tmp_path: Path) -> None:
 
 def test_convert_from_another_start(tmp_path: Path) -> None:
     sfen = "lr5nl/3g1kg2/2n1ppsp1/p1pps1p1p/1p5P1/P1PPSPP1P/1PS1P1N2/2GK1G3/LN5RL w Bb 38"
-    (tmp_path / "a.db").write_text(f"sfen {sfen}\n6c7b none 0 0 1\n")
+    (tmp_path / "a.db").write_text(f"sfen {sfen}\n8e8f none 0 0 1\n")
     run("book", "convert", tmp_path / "a.db", "-o", tmp_path / "a.bin")
     code, _, said = run("book", "convert", tmp_path / "a.bin", "-o", tmp_path / "b.db")
     assert (code, "the moves of 1 keys are left out: their positions are not known" in said) == (0, True)
@@ -104,12 +104,13 @@ def test_check(book: Path, tmp_path: Path) -> None:
 
 
 def test_errors(book: Path, tmp_path: Path) -> None:
-    other = tmp_path / "a.db"
+    other, text = tmp_path / "a.db", tmp_path / "text.db"
+    text.write_text("this is no book")
     for words, code, message in (
         (("convert", book, "-o", tmp_path / "a.ybb"), 1, "a.ybb: a book to write is named .db"),
         (("convert", tmp_path / "none.db", "-o", other), 1, "none.db: No such file or directory"),
         (("convert", book, "-o", tmp_path / "none" / "a.db"), 2, "cannot be written"),
-        (("convert", __file__, "-o", other), 1, "is neither a book of YaneuraOu"),
+        (("convert", text, "-o", other), 1, "is neither a book of YaneuraOu"),
         (("convert", book, "-o", other, "--start", "x"), 2, "x"),
         (("prune", book, "-o", other), 2, "give at least one of --count, --score, --ply and --side"),
         (("prune", book, "-o", other, "--count", "1000"), 1, "nothing is left of the book"),

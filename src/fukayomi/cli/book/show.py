@@ -27,7 +27,7 @@ def show(
     \b
     fukayomi book show user_book1.db
     fukayomi book show book.bin 7g7f 3c3d
-    fukayomi book show book.bin sfen "lnsgkgsnl/9/9/9/9/9/9/9/LNSGKGSNL b - 1" --json
+    fukayomi book show book.bin sfen "lnsgkgsnl/9/9/9/9/9/9/9/LNSGKGSNL b - 1"
 
     The order is that of the book. Scores are in centipawns from the side to move. A position that the book has with the
     colours exchanged is found too.
