@@ -1,4 +1,4 @@
-"""Books of both formats through `Book`: legal moves, positions turned round, the choice, files that are no books."""
+"""Books of both formats through `BookReader`: legal moves, positions turned round, the choice, no books."""
 
 import contextlib
 import random
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from fukayomi import Move, Position
 from fukayomi._native import book_key
-from fukayomi.book import Book, BookError, BookLimits, BookMove
+from fukayomi.book import BookError, BookLimits, BookMove, BookReader
 from fukayomi.book.rotation import rotated_move, rotated_position
 
 Write = Callable[[str, list[BookMove]], Path]
@@ -54,7 +54,7 @@ MOVES = moves_of("2g2f 8c8d 10 20 8, 7g7f 3c3d 30 20 8, 2g2f 3c3d 0 0 1, 6i7h no
 
 
 def test_a_position_has_its_moves_in_order(write: Write) -> None:
-    with Book.open(write(START, MOVES)) as book:
+    with BookReader.open(write(START, MOVES)) as book:
         found = book.moves(Position())
         assert [(move.move.usi(), move.score_cp, move.count) for move in found] == [
             ("2g2f", 10, 8), ("7g7f", 30, 8), ("6i7h", -50, 4), ("1g1f", -200, 0),
@@ -67,7 +67,7 @@ def test_a_position_has_its_moves_in_order(write: Write) -> None:
 
 def test_moves_that_are_not_legal_are_ignored_and_named(write: Write) -> None:
     path = write(START, moves_of("7g7e none 1 1 1, 2g2f 2g2f 1 1 1, 8h2b+ none 1 1 1"))
-    with Book.open(path) as book:
+    with BookReader.open(path) as book:
         entry = book.look_up(Position())
     assert [(move.move.usi(), move.ponder) for move in entry.moves] == [("2g2f", None)]
     assert entry.problems == (f"{path}: not legal in {Position().sfen()}: 7g7e 8h2b+",)
@@ -75,7 +75,7 @@ def test_moves_that_are_not_legal_are_ignored_and_named(write: Write) -> None:
 
 def test_the_position_turned_round_is_found(write: Write) -> None:
     position = Position.from_usi(AFTER)
-    with Book.open(write(AFTER, moves_of("3c3d 2g2f 7 8 9"))) as book:
+    with BookReader.open(write(AFTER, moves_of("3c3d 2g2f 7 8 9"))) as book:
         assert book.moves(rotated_position(position), flipped=False) == ()
         (move,) = book.moves(rotated_position(position))
         assert (move.move.usi(), move.score_cp, move.count) == ("7g7f", 7, 9)
@@ -97,7 +97,7 @@ def test_a_position_turned_round_has_the_same_moves_turned_round(choices: list[i
 
 
 def test_by_count_by_score_at_random(write: Write) -> None:
-    with Book.open(write(START, MOVES)) as book:
+    with BookReader.open(write(START, MOVES)) as book:
         by_count, by_score = book.choose(Position()), book.choose(Position(), by="score")
         assert by_count is not None
         assert by_score is not None
@@ -130,7 +130,7 @@ def test_by_count_by_score_at_random(write: Write) -> None:
     ],
 )
 def test_limits(write: Write, limits: dict[str, Any], left: str) -> None:
-    with Book.open(write(START, MOVES)) as book:
+    with BookReader.open(write(START, MOVES)) as book:
         source = random.Random(1)
         chosen = {book.choose(Position(), BookLimits(**limits), by="even", source=source) for _ in range(80)}
     assert {move.move.usi() for move in chosen if move is not None} == set(left.split())
@@ -140,7 +140,7 @@ def test_limits(write: Write, limits: dict[str, Any], left: str) -> None:
 def test_the_depth_of_the_first_move_counts(tmp_path: Path) -> None:
     path = tmp_path / "book.db"
     path.write_text(f"sfen {Position().sfen()}\n7g7f none 0 9\n2g2f none 0 30\n")
-    with Book.open(path) as book:
+    with BookReader.open(path) as book:
         assert book.choose(Position(), BookLimits(least_depth=9)) is not None
         assert book.choose(Position(), BookLimits(least_depth=10)) is None
 
@@ -148,7 +148,7 @@ def test_the_depth_of_the_first_move_counts(tmp_path: Path) -> None:
 def test_a_move_that_repeats_the_position_has_the_score_of_a_draw(write: Write) -> None:
     cycle = " 5i5h 5a5b 5h5i 5b5a"
     moves = f"startpos moves{3 * cycle}".removesuffix(" 5b5a")  # it brings the start position for the fourth time
-    with Book.open(write(moves, moves_of("5b5a none 50 1 9, 8c8d none -10 1 1"))) as book:
+    with BookReader.open(write(moves, moves_of("5b5a none 50 1 9, 8c8d none -10 1 1"))) as book:
         here = Position.from_usi(moves)
         chosen = {cp: book.choose(here, by="score", draw_cp=cp) for cp in (None, 0, -11)}
     assert {cp: move.move.usi() for cp, move in chosen.items() if move is not None} == {
@@ -160,7 +160,7 @@ def test_a_move_that_repeats_the_position_has_the_score_of_a_draw(write: Write) 
     ("content", "reason"),
     [
         (b"", "is empty"),
-        (b"0123456789", r"\(10 bytes\) is neither YaneuraOu's text book \(\.db\) nor Apery's"),
+        (b"0123456789", r"\(10 bytes\) is neither a book of YaneuraOu \(\.db, \.ybb\) or"),
         (b"#YANEURAOU-DB2016 2.00\nsfen 9/9 b - 1\n", "line 1: '#YANEURAOU-DB2016 2.00' is not '.* 1.00'"),
         (b"# nothing but comments\n", "no line of the form 'sfen BOARD TURN HAND PLY'"),
         (struct.pack("<QHHiQHHi", 2, 1, 1, 1, 1, 1, 1, 1), r"not sorted by key before entry 1 \(offset 16\)"),
@@ -170,11 +170,11 @@ def test_files_that_are_no_books(tmp_path: Path, content: bytes, reason: str) ->
     path = tmp_path / "book.x"
     path.write_bytes(content)
     with pytest.raises(BookError, match=rf"book\.x.*{reason}"):
-        Book.open(path)
+        BookReader.open(path)
     with pytest.raises(OSError, match="nothing"):
-        Book.open(tmp_path / "nothing")
+        BookReader.open(tmp_path / "nothing")
     with pytest.raises(OSError, match=tmp_path.name):
-        Book.open(tmp_path)
+        BookReader.open(tmp_path)
 
 
 @given(st.binary(max_size=400), st.sampled_from([b"", b"#YANEURAOU-DB2016 1.00\n", b"sfen "]), st.booleans())
@@ -184,7 +184,7 @@ def test_any_file_is_a_book_or_refused(
     path = tmp_path_factory.getbasetemp() / "any.book"
     lines = f"sfen {Position().sfen()}\n".encode() if at_start else b""
     path.write_bytes(head + lines + data)
-    with contextlib.suppress(BookError), Book.open(path) as book:
+    with contextlib.suppress(BookError), BookReader.open(path) as book:
         entry = book.look_up(Position())
         assert all(Position().is_legal(move.move) for move in entry.moves)
         assert all(str(path) in problem for problem in entry.problems)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from fukayomi import Move, Position
-from fukayomi.book import Book, BookMove, draws
+from fukayomi.book import BookMove, BookReader, draws
 from fukayomi.book.draws import MOST_LOOK_UPS, DrawSearch
 from fukayomi.shogi import Repetition
 
@@ -26,7 +26,7 @@ def write(path: Path, lines: dict[str, str]) -> Path:
 
 
 def chosen(path: Path, position: str, depth: int, draw_cp: int = 0) -> str:
-    with Book.open(path) as book:
+    with BookReader.open(path) as book:
         move = book.choose(Position.from_usi(position), by="score", draw_cp=draw_cp, draw_depth=depth)
     assert move is not None
     return move.move.usi()

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from fukayomi import Position
-from fukayomi.book import Book, BookError
+from fukayomi.book import BookError, BookReader
 from fukayomi.book import yaneuraou as text_book
 
 START = Position().sfen().rsplit(" ", 1)[0]
@@ -30,7 +30,7 @@ def test_real_books_as_rsshogi_reads_them(shared_data: Path, name: str) -> None:
     theirs = rsshogi.YaneuraOuBook.open(str(path))
     sfens = sfens_of(path)
     seen: set[str] = set()
-    with Book.open(path) as book:
+    with BookReader.open(path) as book:
         for sfen in random.Random(1).sample(sfens, 40):  # rsshogi's scan is slow
             entry = book.look_up(Position.from_sfen(sfen), flipped=False)
             if (key := sfen.rsplit(" ", 1)[0]) in seen:
@@ -51,7 +51,7 @@ def test_every_position_of_a_real_book_is_found_and_others_are_not(shared_data: 
     path = shared_data / "books" / "yokofu_super_rapid-tera.db"
     sfens = sfens_of(path)
     known = {sfen.rsplit(" ", 1)[0] for sfen in sfens}
-    with Book.open(path) as book:
+    with BookReader.open(path) as book:
         for sfen in (sfens[0], sfens[-1], *random.Random(2).sample(sfens, 500)):
             position = Position.from_sfen(sfen)
             assert book.moves(position, flipped=False), sfen
@@ -68,7 +68,7 @@ def test_every_position_of_a_real_book_is_found_and_others_are_not(shared_data: 
     ["yaneuraou", "yaneuraou-crlf", "yaneuraou-bom-crlf", "yaneuraou-no-header", "yaneuraou-bom-no-header"],
 )
 def test_books_of_shogihome(shared_data: Path, name: str) -> None:
-    with Book.open(shared_data / "records" / "shogihome" / "book" / f"{name}.db") as book:
+    with BookReader.open(shared_data / "records" / "shogihome" / "book" / f"{name}.db") as book:
         entry = book.look_up(Position.from_usi("startpos moves 2g2f 3c3d 7g7f 4c4d 2f2e 2b3c"), flipped=False)
         assert entry.moves == ()
         after = Position.from_usi("startpos moves 2g2f 3c3d 2f2e 8c8d 7g7f")
@@ -83,7 +83,7 @@ def test_books_of_shogihome(shared_data: Path, name: str) -> None:
 
 def test_the_other_version_of_the_header_is_refused(shared_data: Path) -> None:
     with pytest.raises(BookError, match=r"line 1: '#YANEURAOU-DB2016 2\.00'"):
-        Book.open(shared_data / "records" / "shogihome" / "book" / "yaneuraou-invalid-header.db")
+        BookReader.open(shared_data / "records" / "shogihome" / "book" / "yaneuraou-invalid-header.db")
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_the_other_version_of_the_header_is_refused(shared_data: Path) -> None:
 def test_lines_are_read_or_named(tmp_path: Path, line: str, problem: str | None) -> None:
     path = tmp_path / "book.db"
     path.write_text(f"sfen {START} 1\n{line}\n2g2f none 7\nsfen 8k/9/9/9/9/9/9/9/8K b - 1\n", encoding="utf-8")
-    with Book.open(path) as book:
+    with BookReader.open(path) as book:
         entry = book.look_up(Position())
     assert entry.moves[-1].move.usi() == "2g2f"
     assert len(entry.problems) == (problem is not None)
@@ -121,7 +121,7 @@ def test_long_lines_and_long_entries_do_no_harm(tmp_path: Path) -> None:
     path.write_text(
         f"#{'x' * 100_000}\nsfen {START} 1\n7g7f none 7\n#{'y' * 100_000}\nsfen {START[:-3]}w - 1\n{'z' * 100_000}"
     )
-    with Book.open(path) as book:
+    with BookReader.open(path) as book:
         entry = book.look_up(Position())
         assert [move.move.usi() for move in entry.moves] == ["7g7f"]
         assert "more than 65536 bytes for one position" in entry.problems[-1]

@@ -10,7 +10,7 @@ import pytest
 
 from fukayomi._native import decode_hcpe3, encode_hcp
 from fukayomi.arena.game.openings import OpeningError
-from fukayomi.book import Book
+from fukayomi.book import BookReader
 from fukayomi.engine import Network
 from fukayomi.loop.ingest import validate_chunk
 from fukayomi.selfplay import Openings, OpeningSet, SelfplaySettings, find_chunks, generate, read_chunk
@@ -128,7 +128,7 @@ sfen lnsgkgsnl/1r5b1/ppppppppp/9/9/2P6/PP1PPPPPP/1B5R1/LNSGKGSNL w - 2
 
 def test_a_book_is_followed_by_the_policy(tmp_path: Path) -> None:
     (tmp_path / "book.db").write_text(BOOK, encoding="utf-8")
-    with Book.open(tmp_path / "book.db") as book, Network() as network:
+    with BookReader.open(tmp_path / "book.db") as book, Network() as network:
         openings = BookOpenings(book, network, 8)
         drawn = Counter(tuple(move.usi() for move in openings.draw(1, number).moves) for number in range(60))
         policy = network.evaluate(Position()).policies[0]
@@ -155,7 +155,7 @@ def test_a_book_that_leads_to_a_set_for_measuring_is_refused(
 ) -> None:
     (tmp_path / "book.db").write_text(BOOK, encoding="utf-8")
     apart = [OpeningSet.read(Path(text_file(tmp_path / "measure", [line])))]
-    with Book.open(tmp_path / "book.db") as book:
+    with BookReader.open(tmp_path / "book.db") as book:
         if is_shared:
             with pytest.raises(OpeningError, match=r"book\.db shares 1 position with .*measure"):
                 keep_book_apart(book, plies, apart)
@@ -214,7 +214,7 @@ def test_moves_of_a_book_that_mate_are_left_out(tmp_path: Path) -> None:
     for begin in games.plies[:-1].tolist():
         assert games.moves[begin : begin + len(opening)].tolist() == opening
     mated = [OpeningSet.read(Path(text_file(tmp_path / "apart", [f"startpos moves {' '.join(line[:-1])}"])))]
-    with Book.open(book) as opened, pytest.raises(OpeningError, match=r"mate\.db shares 1 position"):
+    with BookReader.open(book) as opened, pytest.raises(OpeningError, match=r"mate\.db shares 1 position"):
         keep_book_apart(opened, 350, mated)  # openings end there
 
 

@@ -7,7 +7,8 @@ import pytest
 from engine_talk import Start, never_answers, strings
 from patience import PATIENCE_S
 
-from fukayomi import Engine, Position
+from fukayomi import Engine, Move, Position
+from fukayomi.book import BookMove, position_key, prune_book, read_book, write_book
 from fukayomi.engine.settings import UsiSettings
 from fukayomi.usi.client import UsiClient
 from fukayomi.usi.text import Go
@@ -131,10 +132,30 @@ def test_the_book_is_changed_at_isready(start: Start, book: Path, tmp_path: Path
     assert info.nodes == 20
 
 
+def test_a_book_that_is_replaced_is_read_at_the_next_game(start: Start, book: Path) -> None:
+    client = start(USI_OwnBook="true", Book_File=str(book))
+    new = read_book(book)
+    key = position_key(Position())
+    new[key] = [BookMove(Move.from_usi("5g5f"))]
+    write_book(new, book)
+    assert chosen(client) == "bestmove 7g7f ponder 3c3d", "the game goes on with the old book"
+    client.new_game()
+    assert chosen(client) == "bestmove 5g5f"
+    book.write_text("cut")
+    client.new_game()
+    (said,) = strings(client)
+    assert said.startswith(f"info string no book: {book} (3 bytes)")
+    client.position()
+    assert client.go(Go(nodes=20), PATIENCE_S).bestmove is not None
+    book.write_text(BOOK)
+    client.wait_ready()
+    assert chosen(client) == "bestmove 7g7f ponder 3c3d"
+
+
 def test_a_book_that_cannot_be_used_is_named_and_does_no_harm(start: Start, tmp_path: Path) -> None:
     (tmp_path / "text.db").write_text("no book at all, whatever its name")
     for file, reason in (
-        ("text.db", "is neither YaneuraOu's text book"),
+        ("text.db", "is neither a book of YaneuraOu"),
         ("none.db", "cannot read"),
         ("a\x00b", "cannot read"),
     ):
@@ -198,6 +219,14 @@ def test_the_engine_in_this_process_plays_from_the_book_too(book: Path) -> None:
         answer = engine.choose(Position(), LONG)
         assert answer.bestmove is not None
         assert answer.bestmove.text() == "bestmove 7g7f ponder 3c3d"
+        write_book(prune_book(read_book(book), least_score_cp=51), book)
+        engine.new_game()
+        answer = engine.choose(Position(), LONG)
+        assert answer.bestmove is not None
+        assert answer.bestmove.move == "2g2f"
+        book.write_text("cut")
+        with pytest.raises(ValueError, match="no book"):
+            engine.new_game()
         assert answer.best_info is not None
         assert answer.best_info.nodes == 0
     with pytest.raises(ValueError, match="no book: cannot read"):

@@ -3,14 +3,14 @@
     >>> import tempfile
     >>> from pathlib import Path
     >>> from fukayomi import Position
-    >>> from fukayomi.book import Book
+    >>> from fukayomi.book import BookReader
     >>> path = Path(tempfile.mkdtemp()) / "book.db"
     >>> _ = path.write_text('''#YANEURAOU-DB2016 1.00
     ... sfen lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1
     ... 7g7f 3c3d 50 30 12
     ... 2g2f 8c8d 60 30 8
     ... ''')
-    >>> with Book.open(path) as book:
+    >>> with BookReader.open(path) as book:
     ...     for move in book.moves(Position()):
     ...         print(move.move, move.ponder, move.score_cp, move.depth, move.count)
     ...     print(book.choose(Position(), by="score").move)
@@ -18,8 +18,8 @@
     2g2f 8c8d 60 30 8
     2g2f
 
-YaneuraOu's text books (`.db`) and Apery's (`book.bin`, which dlshogi plays from) are read. The content decides which it
-is.
+Books of YaneuraOu (`.db`, `.ybb`), of Apery (`book.bin`, which dlshogi plays from) and of ShogiGUI (`.sbk`) are read;
+the content decides which it is. `BookReader` plays from a file; `Book` is one in memory, to be changed and written.
 """
 
 from typing import TYPE_CHECKING
@@ -27,13 +27,46 @@ from typing import TYPE_CHECKING
 from fukayomi._lazy import lazy
 
 if TYPE_CHECKING:
-    from fukayomi.book.book import Book, BookEntry
+    from fukayomi.book.book import Book, position_key
+    from fukayomi.book.changes import merge_books, prune_book
+    from fukayomi.book.checking import BookCheck, BookFault, BookFaultKind, check_book
     from fukayomi.book.choice import BookLimits
+    from fukayomi.book.comparison import BookComparison, BookDifference, compare_books
     from fukayomi.book.moves import BookError, BookMove
+    from fukayomi.book.reader import BookEntry, BookReader
+    from fukayomi.book.stored import read_book, write_book
 
-__all__ = ["Book", "BookEntry", "BookError", "BookLimits", "BookMove"]
+__all__ = [
+    "Book",
+    "BookCheck",
+    "BookComparison",
+    "BookDifference",
+    "BookEntry",
+    "BookError",
+    "BookFault",
+    "BookFaultKind",
+    "BookLimits",
+    "BookMove",
+    "BookReader",
+    "check_book",
+    "compare_books",
+    "merge_books",
+    "position_key",
+    "prune_book",
+    "read_book",
+    "write_book",
+]
 
 __getattr__, __dir__ = lazy(
     __name__,
-    {".book": ("Book", "BookEntry"), ".choice": ("BookLimits",), ".moves": ("BookError", "BookMove")},
+    {
+        ".book": ("Book", "position_key"),
+        ".changes": ("merge_books", "prune_book"),
+        ".checking": ("BookCheck", "BookFault", "BookFaultKind", "check_book"),
+        ".choice": ("BookLimits",),
+        ".comparison": ("BookComparison", "BookDifference", "compare_books"),
+        ".moves": ("BookError", "BookMove"),
+        ".reader": ("BookEntry", "BookReader"),
+        ".stored": ("read_book", "write_book"),
+    },
 )

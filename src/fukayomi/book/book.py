@@ -1,179 +1,161 @@
-"""A book of any format: moves of a position, with the check of the rules, also of the same position turned round."""
+"""A book in memory: positions, and the moves of each. It is what is made, changed and written; `BookReader` plays."""
 
-import random
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Literal, Protocol, Self
+import struct
+from collections.abc import Iterable, Iterator, MutableMapping
+from typing import Final
 
-from fukayomi.book.apery import AperyBook
-from fukayomi.book.choice import BookLimits, choose
-from fukayomi.book.draws import DrawSearch
-from fukayomi.book.moves import BookError, BookMove, StoredMoves
-from fukayomi.book.rotation import rotated_move, rotated_position
-from fukayomi.book.yaneuraou import YaneuraouBook
-from fukayomi.shogi import Position
-from fukayomi.tabular import Tabular
+from fukayomi.book.moves import BookMove, StoredMoves
+from fukayomi.errors import InvalidValueError
+from fukayomi.shogi import Move, Position
 
-HEAD_BYTES = 4096
-TEXT_BEGINS = (b"#", b"//", b"sfen ", b"\xef\xbb\xbf")
-
-
-class BookFile(Protocol):
-    """A format of books."""
-
-    def find(self, position: Position) -> StoredMoves:
-        """The moves that the file has for a position."""
-        ...
-
-    def close(self) -> None:
-        """Close the file."""
-        ...
+_PLY = struct.Struct("<H")
+_MOVE = struct.Struct("<HHiiq")  # move, ponder (0: none), score, depth, count
+_NONE: Final = -(1 << 31)
+_LARGEST: Final = (1 << 31) - 1
+_LARGEST_COUNT: Final = (1 << 63) - 1
+_LARGEST_PLY: Final = (1 << 16) - 1
+STEP: Final = 4096
+"""Lines or positions between two reports of progress."""
+MOST_PROBLEMS: Final = 1000
+"""Problems of a book that are kept; more are counted."""
 
 
-@dataclass(frozen=True, slots=True)
-class BookEntry(Tabular):
-    """Entry of a book for a position. As a table it has a row for each move."""
-
-    moves: tuple[BookMove, ...] = ()
-    """Its legal moves, in the order of the book."""
-    problems: tuple[str, ...] = ()
-    """Ignored parts: moves that are not legal, lines that cannot be read. Each names the file and the place."""
-
-    def rows(self) -> list[dict[str, str | int | None]]:
-        """One row per move; moves are in USI form."""
-        return [
-            {
-                "move": move.move.usi(),
-                "ponder": None if move.ponder is None else move.ponder.usi(),
-                "score_cp": move.score_cp,
-                "depth": move.depth,
-                "count": move.count,
-            }
-            for move in self.moves
-        ]
+def position_key(position: Position) -> str:
+    """The key of a position in a `Book`: its SFEN without the ply, "BOARD TURN HAND"."""
+    return position.sfen().rsplit(" ", 1)[0]
 
 
-class Book:
-    """An opening book (定跡): YaneuraOu's text (`.db`) or Apery's `book.bin`.
+class Book(MutableMapping[str, tuple[BookMove, ...]]):
+    """An opening book (定跡) in memory: maps the key of a position to its moves.
 
-    Neither is read into memory as a whole, unless it is small or not sorted. Positions are found without their ply. One
-    thread at a time may use a book.
+        >>> from fukayomi import Move, Position
+        >>> from fukayomi.book import BookMove, position_key
+        >>> book = Book()
+        >>> start = position_key(Position())
+        >>> book[start] = [BookMove(Move.from_usi("7g7f"), score_cp=50, count=12)]
+        >>> book[start][0].count, book.ply(start)
+        (12, 1)
+
+    A key is what `position_key` gives. Moves keep their order; nothing is checked against the rules (`check_book` does
+    that). A position with four moves takes about 300 bytes.
     """
 
-    def __init__(self, path: Path, file: BookFile) -> None:
-        self.path = path
-        """The file."""
-        self._file = file
+    def __init__(self) -> None:
+        self._entries: dict[str, bytes] = {}
+        self.unplaced: dict[int, tuple[BookMove, ...]] = {}
+        """Moves of an Apery book by its key, where the position of the key is not known. Only `.bin` can store them."""
+        self.comments: dict[tuple[str, str], str] = {}
+        """Comments by position and move (USI; "" for the position itself). `.db` stores them, and `.sbk` has some."""
+        self.problems: list[str] = []
+        """What could not be read, and what a file cannot store: each names the file and the place. The first ones."""
+        self.problem_count = 0
+        """Number of all problems."""
+        self.is_damaged = False
+        """True if a part of the file could not be read."""
 
-    @classmethod
-    def open(cls, path: Path | str) -> Self:
-        """Open a book.
+    def __getitem__(self, key: str) -> tuple[BookMove, ...]:
+        packed = self._entries[key]
+        return tuple(_unpacked(packed, at) for at in range(_PLY.size, len(packed), _MOVE.size))
 
-        Raises:
-            BookError: The file is not a book, or a book of another format.
-            OSError: The file cannot be read.
-        """
-        path = Path(path)
-        with path.open("rb") as file:
-            head = file.read(HEAD_BYTES)
-        if head.startswith(TEXT_BEGINS) and b"\0" not in head:
-            return cls(path, YaneuraouBook(path))
-        size = path.stat().st_size
-        if size == 0:
-            raise BookError(f"{path} is empty")
-        if size % AperyBook.ENTRY_BYTES == 0:
-            return cls(path, AperyBook(path))
-        raise BookError(
-            f"{path} ({size} bytes) is neither YaneuraOu's text book (.db) nor Apery's (.bin, entries of "
-            f"{AperyBook.ENTRY_BYTES} bytes); ShogiHome converts other books, such as .ybb and .sbk"
-        )
+    def __setitem__(self, key: str, moves: Iterable[BookMove]) -> None:
+        self.put(key, moves)
 
-    def look_up(self, position: Position, *, flipped: bool = True) -> BookEntry:
-        """Look a position up.
+    def put(self, key: str, moves: Iterable[BookMove], ply: int | None = None) -> None:
+        """Set the moves of a position.
 
         Args:
-            position: The position; its ply and its past do not matter.
-            flipped: If it is not found, look for the same position with the colours exchanged.
+            key: Key of the position.
+            moves: Its moves, in their order. Numbers too large for 32 bits (counts: 64) are cut.
+            ply: Ply of the position, from 1 on; None: as before, or 1.
 
         Raises:
-            OSError: The file cannot be read any more.
+            InvalidValueError: The ply is not a number from 1 to 65535.
         """
-        stored = self._file.find(position)
-        if not stored.moves and flipped:
-            other = self._file.find(rotated_position(position))
-            stored.moves = [
-                replace(move, move=rotated_move(move.move), ponder=move.ponder and rotated_move(move.ponder))
-                for move in other.moves
-            ]
-            stored.problems += other.problems
-        return self._checked(stored, position)
+        if ply is None:
+            ply = self.ply(key) if key in self._entries else 1
+        if not 1 <= ply <= _LARGEST_PLY:
+            raise InvalidValueError(f"ply {ply} of {key!r} is not from 1 to {_LARGEST_PLY}")
+        self._entries[key] = _PLY.pack(ply) + b"".join(map(_packed, moves))
 
-    def moves(self, position: Position, *, flipped: bool = True) -> tuple[BookMove, ...]:
-        """The legal moves of a position in the order of the book; empty if the book does not have it."""
-        return self.look_up(position, flipped=flipped).moves
+    def ply(self, key: str) -> int:
+        """Ply of a position, 1 for the start of a game: the least at which the book has it, where it says so.
 
-    def choose(
-        self,
-        position: Position,
-        limits: BookLimits | None = None,
-        *,
-        by: Literal["count", "score", "random", "even"] = "count",
-        draw_cp: int | None = None,
-        draw_depth: int = 0,
-        source: random.Random | None = None,
-        flipped: bool = True,
-    ) -> BookMove | None:
-        """Choose a move to play.
-
-        Args:
-            position: The position. Its past matters if `draw_cp` is given.
-            limits: Which moves may be chosen; by default all.
-            by: "count": the one played most often, of several the one with the best score. "score": the one with the
-                best score. "random": at random in proportion to the counts. "even": at random with equal chances.
-            draw_cp: Score of a repetition (千日手), in place of the book's: the fourth occurrence of a position, or a
-                line of the book that leads back to one of its own positions. Perpetual check loses.
-            draw_depth: With `draw_cp`: moves of the book that are followed after each move, at most. The score of a
-                move is then the one to which both sides' best moves of the book lead. 0: only the move itself counts.
-            source: Source of random numbers.
-            flipped: As for `look_up`.
-
-        Returns:
-            The move; None if the book has none within the limits.
+        Raises:
+            KeyError: The book does not have the position.
         """
-        found = self.moves(position, flipped=flipped)
-        scores = {move.move: move.score_cp or 0 for move in found}
-        if draw_cp is not None:
-            search = DrawSearch(lambda other: self.moves(other, flipped=flipped), position, draw_cp)
-            scores = search.scores(found, draw_depth)
-        return choose(found, position, limits or BookLimits(), by, scores, source or random.Random())
+        return _PLY.unpack_from(self._entries[key])[0]
+
+    def position(self, key: str) -> Position:
+        """The position of a key, with its ply if the book has it.
+
+        Raises:
+            InvalidSfenError: The key is not one of a position.
+        """
+        ply = self.ply(key) if key in self._entries else 1
+        return Position.from_sfen(f"{key} {ply}", allow_missing_king=True)
+
+    def find(self, position: Position) -> StoredMoves:
+        """The moves for a position; none if the book does not have it."""
+        return StoredMoves(list(self.get(position_key(position), ())))
 
     def close(self) -> None:
-        """Close the file."""
-        self._file.close()
+        """Do nothing: a book in memory holds no file. For what may hold either."""
 
-    def __enter__(self) -> Self:
-        return self
+    def note(self, problem: str, *, is_damage: bool = True) -> None:
+        """Add a problem; no damage is what a book in memory just does not have, such as comments."""
+        self.problem_count += 1
+        self.is_damaged |= is_damage
+        if len(self.problems) < MOST_PROBLEMS:
+            self.problems.append(problem)
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    @property
+    def move_count(self) -> int:
+        """Number of moves of all positions."""
+        return sum((len(packed) - _PLY.size) // _MOVE.size for packed in self._entries.values())
+
+    def __delitem__(self, key: str) -> None:
+        del self._entries[key]
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._entries
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Book):
+            return NotImplemented
+        mine, others = (self._entries, self.unplaced, self.comments), (other._entries, other.unplaced, other.comments)
+        return mine == others
 
     def __repr__(self) -> str:
-        return f"<Book {self.path}>"
+        return f"<Book of {len(self)} positions>"
 
-    def _checked(self, stored: StoredMoves, position: Position) -> BookEntry:
-        legal: list[BookMove] = []
-        illegal: list[str] = []
-        for move in stored.moves:
-            if any(move.move == other.move for other in legal):
-                continue  # the first counts
-            if not position.is_legal(move.move):
-                illegal.append(move.move.usi())
-                continue
-            if move.ponder is not None:
-                after = position.copy()
-                after.push(move.move)
-                move = move if after.is_legal(move.ponder) else replace(move, ponder=None)
-            legal.append(move)
-        if illegal:
-            stored.problems.append(f"{self.path}: not legal in {position.sfen()}: {' '.join(illegal)}")
-        return BookEntry(tuple(legal), tuple(stored.problems))
+
+def best_first(moves: Iterable[BookMove]) -> list[BookMove]:
+    """Moves as YaneuraOu's books have them: the most played first, of those the one with the best score."""
+    return sorted(moves, key=lambda move: (-move.count, -(move.score_cp or 0)))
+
+
+def _packed(move: BookMove) -> bytes:
+    return _MOVE.pack(
+        move.move.raw,
+        0 if move.ponder is None else move.ponder.raw,
+        _NONE if move.score_cp is None else max(-_LARGEST, min(_LARGEST, move.score_cp)),
+        _NONE if move.depth is None else max(-_LARGEST, min(_LARGEST, move.depth)),
+        max(-_LARGEST_COUNT, min(_LARGEST_COUNT, move.count)),
+    )
+
+
+def _unpacked(packed: bytes, at: int) -> BookMove:
+    move, ponder, score, depth, count = _MOVE.unpack_from(packed, at)
+    return BookMove(
+        Move.from_raw(move),
+        Move.from_raw(ponder) if ponder else None,
+        None if score == _NONE else score,
+        None if depth == _NONE else depth,
+        count,
+    )

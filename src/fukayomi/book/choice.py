@@ -34,7 +34,7 @@ def choose(
     scores: Mapping[Move, int],
     source: random.Random,
 ) -> BookMove | None:
-    """Choose one of the legal moves that a book has for a position, by these scores; see `Book.choose`."""
+    """Choose one of the legal moves that a book has for a position, by these scores; see `BookReader.choose`."""
     allowed = _allowed(moves, scores, position, limits)
     if not allowed:
         return None

@@ -11,11 +11,16 @@ _SQUARES = str.maketrans("123456789abcdefghi", "987654321ihgfedcba")
 
 def rotated_position(position: Position) -> Position:
     """The position turned round, without its past."""
-    board, turn, hand, ply = position.sfen().split()
+    key, _, ply = position.sfen().rpartition(" ")
+    return Position.from_sfen(f"{rotated_key(key)} {ply}", allow_missing_king=True)
+
+
+def rotated_key(key: str) -> str:
+    """Board, side to move and hands of an SFEN, turned round."""
+    board, turn, hand = key.split(" ")
     board = "".join(reversed(_PIECE_OR_EMPTY.findall(board))).swapcase()
     hands = sorted(_HAND.findall(hand.swapcase()), key=str.islower)  # Black's first; the sort is stable
-    turn = "w" if turn == "b" else "b"
-    return Position.from_sfen(f"{board} {turn} {''.join(hands) or '-'} {ply}", allow_missing_king=True)
+    return f"{board} {'w' if turn == 'b' else 'b'} {''.join(hands) or '-'}"
 
 
 def rotated_move(move: Move) -> Move:

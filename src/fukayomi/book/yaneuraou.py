@@ -3,8 +3,9 @@
     sfen BOARD TURN HAND PLY
     MOVE PONDER SCORE DEPTH COUNT
 
-Columns may be missing from the right or be `none`. Lines that begin with # or // are comments. Books of its tera-shock
-method (テラショック定跡) have the same lines; their scores are those of a minimax over the whole book.
+Columns may be missing from the right, be `none`, or be empty (two spaces, ShogiHome). Lines that begin with # or // are
+comments. Books of its tera-shock method (テラショック定跡) have the same lines; their scores are those of a minimax
+over the whole book.
 """
 
 import io
@@ -12,9 +13,12 @@ import re
 from bisect import bisect_left
 from pathlib import Path
 
+from fukayomi.book.book import STEP, Book, best_first, position_key
 from fukayomi.book.moves import BookError, BookMove, StoredMoves
 from fukayomi.errors import InvalidValueError
-from fukayomi.shogi import InvalidMoveError, Move, Position
+from fukayomi.files.atomic import AtomicFile
+from fukayomi.listener import Listener
+from fukayomi.shogi import InvalidMoveError, InvalidSfenError, Move, Position
 
 HEADER = b"#YANEURAOU-DB2016 1.00"
 IN_MEMORY_BYTES = 16 << 20
@@ -22,9 +26,12 @@ IN_MEMORY_BYTES = 16 << 20
 LONGEST_LINE = 4096
 LONGEST_ENTRY = 1 << 16
 """Bytes of a position with its moves: MAX_MOVES of 50 bytes, and as many again for comments."""
+_LARGEST_PLY = 65_535
 _SAMPLES = 256
 _BOM = b"\xef\xbb\xbf"
-_NO_MOVE = ("none", "None", "resign", "win")
+_NO_MOVE = ("none", "None", "resign", "win", "")
+_COLUMN = re.compile(r"[ \t]")
+_REMARK = re.compile(r"\s+((?:#|//).*)")
 _NUMBER = re.compile(r"[+-]?[0-9]{1,9}")
 
 
@@ -41,11 +48,7 @@ class YaneuraouBook:
         self._file = path.open("rb")
         try:
             self._size = path.stat().st_size
-            head = self._file.readline(len(_BOM) + len(HEADER))
-            self._start = len(_BOM) if head.startswith(_BOM) else 0
-            head = head[self._start :].rstrip()
-            if head.startswith(HEADER[:17]) and not head.startswith(HEADER):
-                raise BookError(f"{path}, line 1: {_text(head)!r} is not {_text(HEADER)!r}")
+            self._start = _start_of_text(path, self._file)
             if self._position_from(self._start) is None:
                 raise BookError(f"{path}: no line of the form 'sfen BOARD TURN HAND PLY'")
             on_disk = self._size > IN_MEMORY_BYTES and self._seems_sorted()
@@ -133,6 +136,140 @@ class YaneuraouBook:
         return keys == sorted(keys)
 
 
+def read_db(path: Path, book: Book, listener: Listener) -> None:
+    """Read a text book into a book in memory. Of a position that it has twice the first counts.
+
+    Raises:
+        BookError: The file has no positions, or is of another version.
+        OSError: The file cannot be read.
+    """
+    with path.open("rb") as file:
+        file.seek(_start_of_text(path, file))
+        reading = _Reading(path, book)
+        number, size = 0, path.stat().st_size
+        while line := file.readline(LONGEST_LINE):
+            number += 1
+            if number % STEP == 0:
+                listener.progress(f"reading {path.name}", file.tell(), size)
+            if not line.endswith(b"\n") and len(line) == LONGEST_LINE:
+                _skip_line(file)
+            reading.read(number, line.decode("utf-8", "replace").strip())
+        reading.end()
+    if not reading.has_positions:
+        raise BookError(f"{path}: no line of the form 'sfen BOARD TURN HAND PLY'")
+
+
+class _Reading:
+    """Reads the lines of a text book one after the other."""
+
+    def __init__(self, path: Path, book: Book) -> None:
+        self.has_positions = False
+        """True if a position was read, or one that is none."""
+        self._path = path
+        self._book = book
+        self._key: str | None = None
+        self._ply = 1
+        self._moves: list[BookMove] = []
+        self._comments: dict[str, list[str]] = {}
+        self._twice = 0
+
+    def read(self, number: int, text: str) -> None:
+        """Read a line."""
+        if text.startswith("sfen "):
+            self._begin(number, text)
+        elif text.startswith(("#", "//")):
+            self._comment(text)
+        elif text and self._key is not None:
+            text, remark = _split_remark(text)
+            try:
+                move = _book_move(text)
+            except ValueError as error:
+                self._book.note(f"{self._path}, line {number}: {error}")
+            else:
+                if move is not None:
+                    self._moves.append(move)
+                    self._comment(remark)
+
+    def end(self) -> None:
+        """Add the last position, and say what was left out."""
+        self._add()
+        if self._twice:
+            text = f"{self._path}: {self._twice} positions are there twice: the first of each counts"
+            self._book.note(text, is_damage=False)
+
+    def _comment(self, text: str) -> None:
+        """Keep a comment of the position or of its last move."""
+        if text and self._key is not None:
+            place = self._moves[-1].move.usi() if self._moves else ""
+            self._comments.setdefault(place, []).append(text.removeprefix("#" if text[0] == "#" else "//"))
+
+    def _begin(self, number: int, text: str) -> None:
+        self._add()
+        self.has_positions = True
+        words = text.split()
+        ply = words[4] if len(words) > 4 else "1"
+        try:
+            position = Position.from_sfen(" ".join([*words[1:4], "1"]), allow_missing_king=True)
+        except InvalidSfenError as error:
+            self._book.note(f"{self._path}, line {number}: {error}")
+            return
+        self._key = position_key(position)
+        self._ply = min(max(1, int(ply)), _LARGEST_PLY) if ply.isascii() and ply.isdigit() and len(ply) < 10 else 1
+
+    def _add(self) -> None:
+        if self._key is not None and self._moves:
+            if self._key in self._book:
+                self._twice += 1
+                self._book.put(self._key, self._book[self._key], min(self._ply, self._book.ply(self._key)))
+            else:
+                self._book.put(self._key, self._moves, self._ply)
+                for place, lines in self._comments.items():
+                    self._book.comments[self._key, place] = "\n".join(lines)
+        self._key, self._moves, self._comments = None, [], {}
+
+
+def write_db(book: Book, path: Path, listener: Listener) -> None:
+    """Write a text book as YaneuraOu does: positions in the order of their text, which a search on disk needs, and the
+    moves of each as `best_first` has them. Positions without moves are left out; what is not known is `none`.
+
+    Raises:
+        OSError: The file cannot be written.
+    """
+    with AtomicFile(path) as file:
+        file.write(HEADER + b"\n")
+        for n, key in enumerate(sorted(book, key=lambda key: f"{key} ")):
+            if n % STEP == 0:
+                listener.progress(f"writing {path.name}", n, len(book))
+            if moves := best_first(book[key]):
+                lines = [f"sfen {key} {book.ply(key)}", *_comment_lines(book, key, "")]
+                for move in moves:
+                    lines += [_line(move), *_comment_lines(book, key, move.move.usi())]
+                file.write("\n".join([*lines, ""]).encode("utf-8", "replace"))
+
+
+def _comment_lines(book: Book, key: str, move: str) -> list[str]:
+    return [f"#{line}" for line in book.comments.get((key, move), "").splitlines()]
+
+
+def _line(move: BookMove) -> str:
+    columns = (move.ponder, move.score_cp, move.depth)
+    return " ".join([move.move.usi(), *("none" if one is None else str(one) for one in columns), str(move.count)])
+
+
+def _start_of_text(path: Path, file: io.BufferedReader) -> int:
+    """The offset behind a byte order mark; refuses other versions.
+
+    Raises:
+        BookError: The file is of another version.
+    """
+    head = file.readline(len(_BOM) + len(HEADER))
+    start = len(_BOM) if head.startswith(_BOM) else 0
+    head = head[start:].rstrip()
+    if head.startswith(HEADER[:17]) and not head.startswith(HEADER):
+        raise BookError(f"{path}, line 1: {_text(head)!r} is not {_text(HEADER)!r}")
+    return start
+
+
 def _skip_line(file: io.BufferedReader) -> None:
     while (part := file.readline(LONGEST_LINE)) and not part.endswith(b"\n"):
         pass
@@ -149,7 +286,7 @@ def _book_move(text: str) -> BookMove | None:
     Raises:
         ValueError: It cannot be read.
     """
-    words = [*text.split(None, 5), "none", "none", "none", "none"]
+    words = [*_COLUMN.split(_split_remark(text)[0], 5), "none", "none", "none", "none"]
     if words[0] in _NO_MOVE:
         return None
     try:
@@ -161,8 +298,14 @@ def _book_move(text: str) -> BookMove | None:
     return BookMove(move, ponder, score, depth, 1 if count is None else count)
 
 
+def _split_remark(text: str) -> tuple[str, str]:
+    """The line of a move without the comment at its end, and this comment, or nothing."""
+    found = _REMARK.search(text)
+    return (text, "") if found is None else (text[: found.start()], found[1])
+
+
 def _number(word: str, text: str) -> int | None:
-    if word == "none":
+    if word in ("none", ""):
         return None
     if _NUMBER.fullmatch(word) is None:
         raise InvalidValueError(f"{text[:80]!r}: {word[:20]!r} is not a number")

@@ -27,7 +27,12 @@ _COMMANDS = {
     "bench nps": "engine.bench_nps:nps",
     "doctor": "engine.doctor:doctor",
     "usi": "engine.usi:main",
-    "book": "engine.mate:book",
+    "book show": "book.show:show",
+    "book convert": "book.verbs:convert",
+    "book merge": "book.verbs:merge",
+    "book prune": "book.verbs:prune",
+    "book compare": "book.verbs:compare",
+    "book check": "book.verbs:check",
     "data convert": "data.formats:convert",
     "data check": "data.formats:check",
     "data stats": "data.stats:stats",
@@ -80,6 +85,11 @@ def make_app(words: Sequence[str] = ()) -> typer.Typer:
     groups = {
         "match": typer.Typer(name="match", no_args_is_help=False, subcommand_metavar="[calibrate|networks ...]"),
         "bench": typer.Typer(name="bench", no_args_is_help=False, subcommand_metavar="[nps ...]"),
+        "book": typer.Typer(
+            name="book",
+            help="Opening books (定跡): look into them, convert, merge and check them.",
+            no_args_is_help=True,
+        ),
         "data": typer.Typer(
             name="data", help="Training data: make it from game records, convert it, check it.", no_args_is_help=True
         ),

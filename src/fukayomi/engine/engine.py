@@ -234,8 +234,14 @@ class Engine:
         return " ".join((self.network.identity, *changed))
 
     def new_game(self) -> None:
-        """Forget the tree."""
+        """Forget the tree, and read the book again if its file was replaced.
+
+        Raises:
+            ValueError: The new book cannot be used.
+        """
         self._searcher.clear()
+        if self._choice.book.is_replaced() and (problem := self._choice.book.open(self.settings)) is not None:
+            raise InvalidValueError(problem)
 
     def choose(self, position: Position, go: Go) -> SearchAnswer:
         """Choose a move in a game, as the USI engine answers `go`: it may resign, or declare a win.

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from fukayomi._native import FinishedGame, GameReason, SelfplayPlayer, SelfplayPool, decode_hcpe3, position_from_hcp
-from fukayomi.book import Book
+from fukayomi.book import BookReader
 from fukayomi.engine.evaluators.protocol import NetworkEvaluator
 from fukayomi.engine.network import STUBS, Network
 from fukayomi.errors import InvalidValueError
@@ -142,7 +142,7 @@ def generate(
     with (
         StopRequest() as stop,
         _opened(network, devices, device, precision, threads, batch_size) as opened,
-        nullcontext() if book is None else Book.open(book) as opened_book,
+        nullcontext() if book is None else BookReader.open(book) as opened_book,
         _locked(folder, name),  # last: a network that cannot be loaded leaves no folder
     ):
         values = _values(settings, opponents, openings, None if book is None else (Path(book), book_plies))

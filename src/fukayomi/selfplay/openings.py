@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from fukayomi._native import encode_hcp, find_bad_records, judge_endings, position_from_hcp
 from fukayomi.arena.game.openings import Opening, OpeningError, read_openings
-from fukayomi.book import Book
+from fukayomi.book import BookReader
 from fukayomi.engine.network import Network
 from fukayomi.files.inputs import read_input
 from fukayomi.shogi import Move, Position, Repetition
@@ -170,7 +170,7 @@ class BookOpenings:
         plies: Number of moves at most; an opening ends where the book does.
     """
 
-    def __init__(self, book: Book, network: Network, plies: int) -> None:
+    def __init__(self, book: BookReader, network: Network, plies: int) -> None:
         self._book, self._network, self._plies = book, network, plies
 
     def draw(self, seed: int, number: int) -> Position:
@@ -189,7 +189,7 @@ class BookOpenings:
         return Position.from_sfen(position.sfen()) if repeats else position
 
 
-def keep_book_apart(book: Book, plies: int, others: Sequence[OpeningSet]) -> None:
+def keep_book_apart(book: BookReader, plies: int, others: Sequence[OpeningSet]) -> None:
     """Refuse a book if a game can begin with its moves where a set for measuring has a position.
 
     It walks through all positions that the book leads to from the start position, which takes about as long as looking
@@ -220,7 +220,7 @@ def keep_book_apart(book: Book, plies: int, others: Sequence[OpeningSet]) -> Non
     _refuse_shared(str(book.path), ends | layer.keys(), others)
 
 
-def _moves_of(book: Book, position: Position) -> list[Move]:
+def _moves_of(book: BookReader, position: Position) -> list[Move]:
     """The moves of a book after which a game can go on."""
     moves: list[Move] = []
     for entry in book.moves(position):

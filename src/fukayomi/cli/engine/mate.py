@@ -1,8 +1,7 @@
-"""``fukayomi mate``, ``book`` and ``perft``: mates (詰み), moves of an opening book (定跡), counts of positions."""
+"""``fukayomi mate`` and ``perft``: mates (詰み), counts of positions."""
 
 import time
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -10,11 +9,10 @@ import typer
 from fukayomi.cli.common.errors import fail
 from fukayomi.cli.common.options import AsJson
 from fukayomi.cli.common.progress import progress_bar
-from fukayomi.cli.common.text import json_text, print_problems, printable
-from fukayomi.cli.engine.given_positions import line_record, position_at, positions_of
+from fukayomi.cli.common.text import json_text, printable
+from fukayomi.cli.engine.given_positions import positions_of
 from fukayomi.shogi import BLACK, START_SFEN, InvalidSfenError, MateReason, MateResult, MateSolver, Position
 from fukayomi.tabular import counted
-from fukayomi.usi.text import MOVE
 
 WORDS = {
     MateReason.MATE: "mate",
@@ -103,47 +101,6 @@ def _text(name: str, position: Position, result: MateResult) -> str:
         line.push(move)
     usi = " ".join(move.usi() for move in result.moves)
     return f"{printable(name)}: mate in {result.plies} ({counted(result.nodes, 'node')})\n  {' '.join(shown)}\n  {usi}"
-
-
-def book(
-    file: Annotated[Path, typer.Argument(help="YaneuraOu's text book (.db), or Apery's book.bin.")],
-    position: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help="Moves from the start (7g7f 3c3d), or a position: SFEN, or USI with or without moves.",
-            show_default="the start",
-        ),
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Print the moves that an opening book (定跡) has for a position.
-
-    \b
-    fukayomi book user_book1.db
-    fukayomi book book.bin 7g7f 3c3d
-    fukayomi book book.bin sfen "lnsgkgsnl/9/9/9/9/9/9/9/LNSGKGSNL b - 1" --json
-
-    The order is that of the book. Scores are in centipawns from the side to move. A position that the book has with the
-    colours exchanged is found too.
-    """
-    from fukayomi.book import Book
-
-    words = " ".join(position or ["startpos"]).split()
-    if not words:
-        raise typer.BadParameter("it is empty: give moves or a position", param_hint="POSITION")
-    if MOVE.fullmatch(words[0]):
-        words = ["startpos", "moves", *words]
-    try:
-        here = position_at(line_record(" ".join(words)), None)
-    except ValueError as error:
-        raise typer.BadParameter(str(error), param_hint="POSITION") from error
-    with Book.open(file) as opened:
-        entry = opened.look_up(here)
-    print_problems(entry.problems)
-    if as_json:
-        typer.echo(json_text({"sfen": here.sfen(), "moves": entry.rows(), "problems": list(entry.problems)}))
-    else:
-        typer.echo(str(entry) if entry.moves else "the book does not have this position")
 
 
 @dataclass(frozen=True)

@@ -213,7 +213,7 @@ def _generate(
     device: DeviceOptions,
     reports: ReportOptions,
 ) -> "SelfplayResult":
-    from fukayomi.book import Book
+    from fukayomi.book import BookReader
     from fukayomi.listener import fan_out
     from fukayomi.selfplay.generator import generate
     from fukayomi.selfplay.openings import Openings, OpeningSet, keep_book_apart
@@ -224,7 +224,7 @@ def _generate(
     if openings.book is None:
         sets.keep_apart(apart)
     elif apart:
-        with Book.open(openings.book) as book:
+        with BookReader.open(openings.book) as book:
             keep_book_apart(book, openings.book_plies, apart)
     listeners: list[SelfplayListener] = []
     if reports.json_lines is not None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fukayomi._native import MAX_MOVES, SearchLine
-from fukayomi.book import Book, BookError, BookMove
+from fukayomi.book import BookError, BookMove, BookReader
 from fukayomi.engine.control import Clock, Limits, budget
 from fukayomi.engine.settings import UsiSettings
 from fukayomi.shogi import BLACK, DeclarationRule, Move, Position
@@ -126,11 +126,16 @@ class OpeningBook:
 
     def __init__(self) -> None:
         self._path: Path | None = None
-        self._book: Book | None = None
+        self._book: BookReader | None = None
+        self._version: object = None
 
     def needs_opening(self, settings: UsiSettings) -> bool:
-        """True if the options name another book than the one that is open."""
-        return _path(settings) != self._path
+        """True if the options name another book than the one that is open, or its file was replaced."""
+        return _path(settings) != self._path or self.is_replaced()
+
+    def is_replaced(self) -> bool:
+        """True if the file of the open book was replaced, or came to be; while there is none the old one stays open."""
+        return self._path is not None and _version(self._path) not in (None, self._version)
 
     def open(self, settings: UsiSettings) -> str | None:
         """Open the book that the options name, if any. This may take seconds, if it is large and not sorted.
@@ -142,8 +147,9 @@ class OpeningBook:
         self._path = _path(settings)
         if self._path is None:
             return None
+        self._version = _version(self._path)
         try:
-            self._book = Book.open(self._path)
+            self._book = BookReader.open(self._path)
         except BookError as error:
             return f"no book: {error}"
         except (OSError, ValueError) as error:  # ValueError: a name with a NUL
@@ -155,7 +161,7 @@ class OpeningBook:
         """Close the book."""
         if self._book is not None:
             self._book.close()
-        self._path, self._book = None, None
+        self._path, self._book, self._version = None, None, None
 
     def find(self, position: Position, settings: UsiSettings, source: random.Random) -> Found:
         """Choose a move of the book, as the options say.
@@ -182,7 +188,7 @@ class OpeningBook:
         return Found(move, problems)
 
     @staticmethod
-    def _choose(book: Book, position: Position, settings: UsiSettings, source: random.Random) -> BookMove | None:
+    def _choose(book: BookReader, position: Position, settings: UsiSettings, source: random.Random) -> BookMove | None:
         return book.choose(
             position,
             settings.book_limits(),
@@ -192,6 +198,15 @@ class OpeningBook:
             source=source,
             flipped=settings.flipped_book,
         )
+
+
+def _version(path: Path) -> object:
+    """What changes when a file is written or replaced; None if there is none."""
+    try:
+        status = path.stat()
+    except (OSError, ValueError):  # ValueError: a name with a NUL
+        return None
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def _path(settings: UsiSettings) -> Path | None:

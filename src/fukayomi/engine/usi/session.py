@@ -176,6 +176,8 @@ class UsiSession:
                 self._finish_search()
                 if self._searcher is not None:
                     self._searcher.clear()
+                    if self._choice.book.is_replaced():
+                        self._start_loading(self._options.settings, line, has_network=True)
             case SimpleCommand("stop") | GameOver():
                 self._finish_search()
             case SimpleCommand("quit"):
@@ -232,6 +234,10 @@ class UsiSession:
         if has_network and not self._choice.book.needs_opening(settings):
             self._ready()
             return
+        self._start_loading(settings, line, has_network=has_network)
+
+    def _start_loading(self, settings: UsiSettings, line: Line, *, has_network: bool) -> None:
+        """Load the book, and the network unless it is loaded, in a thread; continues in `_on_loaded`."""
         self._state = State.LOADING
         self._events.begin(Busy.LOADING, line.time_s)
         threading.Thread(target=self._load, args=(settings, has_network), name="fukayomi-loader", daemon=True).start()

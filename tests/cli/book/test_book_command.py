@@ -1,4 +1,4 @@
-"""`fukayomi book`: the moves of a position as a table and as JSON, positions in three forms, errors."""
+"""`fukayomi book show`: the moves of a position as a table and as JSON, positions in three forms, errors."""
 
 import json
 from functools import partial
@@ -9,7 +9,7 @@ import pytest
 
 from fukayomi import Position
 
-run = partial(command_runs.invoke, "book")
+run = partial(command_runs.invoke, "book", "show")
 
 
 @pytest.fixture
@@ -51,13 +51,15 @@ def test_a_position_that_is_not_in_the_book(book: Path) -> None:
 
 
 def test_errors(book: Path, tmp_path: Path) -> None:
+    text = tmp_path / "text.db"
+    text.write_text("this is no book")
     for words, code, message in (
         ((book, "7g7e"), 2, "the pawn cannot reach 7e"),
         ((book, "nonsense"), 2, "nonsense"),
         ((book, ""), 2, "it is empty: give moves or a position"),
         ((book, " "), 2, "it is empty: give moves or a position"),
         ((tmp_path / "none.db",), 1, "none.db: No such file or directory"),
-        ((__file__,), 1, "is neither YaneuraOu's text book"),
+        ((text,), 1, "is neither a book of YaneuraOu"),
     ):
         result = run(*words)
         assert result.exit_code == code

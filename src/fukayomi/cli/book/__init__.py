@@ -1,0 +1,1 @@
+"""Commands on opening books (定跡)."""
