@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from fukayomi.book.checking import BookCheck, BookFault, BookFaultKind, check_book
     from fukayomi.book.choice import BookLimits
     from fukayomi.book.comparison import BookComparison, BookDifference, compare_books
+    from fukayomi.book.minmax.minmax import LineToPlay, MinmaxBook, SideValue, minmax_book
+    from fukayomi.book.minmax.settings import MinmaxSettings
     from fukayomi.book.moves import BookError, BookMove
     from fukayomi.book.reader import BookEntry, BookReader
     from fukayomi.book.stored import read_book, write_book
@@ -48,9 +50,14 @@ __all__ = [
     "BookLimits",
     "BookMove",
     "BookReader",
+    "LineToPlay",
+    "MinmaxBook",
+    "MinmaxSettings",
+    "SideValue",
     "check_book",
     "compare_books",
     "merge_books",
+    "minmax_book",
     "position_key",
     "prune_book",
     "read_book",
@@ -65,6 +72,8 @@ __getattr__, __dir__ = lazy(
         ".checking": ("BookCheck", "BookFault", "BookFaultKind", "check_book"),
         ".choice": ("BookLimits",),
         ".comparison": ("BookComparison", "BookDifference", "compare_books"),
+        ".minmax.minmax": ("LineToPlay", "MinmaxBook", "SideValue", "minmax_book"),
+        ".minmax.settings": ("MinmaxSettings",),
         ".moves": ("BookError", "BookMove"),
         ".reader": ("BookEntry", "BookReader"),
         ".stored": ("read_book", "write_book"),

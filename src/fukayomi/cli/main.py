@@ -28,6 +28,7 @@ _COMMANDS = {
     "doctor": "engine.doctor:doctor",
     "usi": "engine.usi:main",
     "book show": "book.show:show",
+    "book minmax": "book.minmax:minmax",
     "book convert": "book.verbs:convert",
     "book merge": "book.verbs:merge",
     "book prune": "book.verbs:prune",
@@ -87,7 +88,7 @@ def make_app(words: Sequence[str] = ()) -> typer.Typer:
         "bench": typer.Typer(name="bench", no_args_is_help=False, subcommand_metavar="[nps ...]"),
         "book": typer.Typer(
             name="book",
-            help="Opening books (定跡): look into them, convert, merge and check them.",
+            help="Opening books (定跡): look into them, make, convert, merge and check them.",
             no_args_is_help=True,
         ),
         "data": typer.Typer(

@@ -1,0 +1,1 @@
+"""Books from the results of games, carried back by min-max."""

@@ -1,0 +1,62 @@
+"""`fukayomi book minmax`."""
+
+from pathlib import Path
+
+from command_runs import run, run_json
+
+from fukayomi.book import read_book
+
+START = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b -"
+
+
+def write_games(folder: Path) -> Path:
+    """Six games in CSA: 7g7f scores 3 of 4 for Black, 2g2f 0 of 2."""
+    folder.mkdir()
+    lines = [["+7776FU", "-3334FU", "+2726FU"]] * 3 + [["+7776FU", "-8384FU"]] + [["+2726FU", "-8384FU"]] * 2
+    for number, moves in enumerate(lines):  # who is to move resigns
+        text = ["V2.2", f"N+black{number}", f"N-white{number}", "PI", "+", *moves, "%TORYO", ""]
+        (folder / f"{number}.csa").write_text("\n".join(text), encoding="utf-8")
+    return folder
+
+
+def test_a_book_is_written(tmp_path: Path) -> None:
+    games, out, lines = write_games(tmp_path / "games"), tmp_path / "book.db", tmp_path / "lines.sfen"
+    found = run_json("book", "minmax", games, "-o", out, "--side", "black", "--th", 2, "--to-play", lines)
+    assert (found["games"], found["entries"], found["problems"]) == (6, 2, [])
+    (black,) = found["sides"]
+    assert (black["side"], black["win_rate"], black["line"]) == ("black", 1 - 1e-6, ["7g7f", "3c3d", "2g2f"])
+    book = read_book(out)
+    assert [move.move.usi() for move in book[START]] == ["7g7f", "2g2f"]
+    assert lines.read_text(encoding="utf-8").splitlines() == [line["line"] for line in black["to_play"]]
+    code, printed, _ = run("book", "minmax", games, "-o", tmp_path / "other.db", "--side", "black", "--th", 2)
+    assert code == 0
+    assert "6 games\n" in printed
+    assert "Black: 100.0%" in printed
+
+
+def test_what_cannot_be_done_leaves_the_book_as_it_was(tmp_path: Path) -> None:
+    games, out = write_games(tmp_path / "games"), tmp_path / "book.db"
+    out.write_bytes(b"old")
+    for arguments, message in (
+        (["--th", 7], "6 games pass through"),
+        (["--th", 5], "no move of"),
+        (["--startsfen", "8k b"], "--startsfen"),
+        (["--candidates", "0.1"], "prior_games is 0"),
+        (["--confidence", "1"], "--confidence"),
+    ):
+        code, _, said = run("book", "minmax", games, "-o", out, *arguments)
+        assert code != 0
+        assert message in said, said
+    assert out.read_bytes() == b"old"
+    code, _, said = run("book", "minmax", games, "-o", tmp_path / "book.ybb")
+    assert code != 0
+    assert ".db" in said
+
+
+def test_the_network_judges(tmp_path: Path) -> None:
+    games, out = write_games(tmp_path / "games"), tmp_path / "book.db"
+    options = ["--side", "black", "--th", 2, "--prior-games", 4, "--candidates", 0.01, "--evaluator", "uniform"]
+    found = run_json("book", "minmax", games, "-o", out, *options)
+    assert found["sides"][0]["win_rate"] < 0.95  # 3 of 3, with four games' weight of 0.5
+    assert len(found["start_moves"]) == 30
+    assert {line["probability"] for line in found["sides"][0]["to_play"]} != {None}
