@@ -4,7 +4,10 @@ from pathlib import Path
 
 from command_runs import run, run_json
 
+from fukayomi.arena import MovePlayer, play_match
 from fukayomi.book import read_book
+from fukayomi.shogi import Move, Position
+from fukayomi.usi.text import Go
 
 START = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b -"
 
@@ -32,6 +35,25 @@ def test_a_book_is_written(tmp_path: Path) -> None:
     assert code == 0
     assert "6 games\n" in printed
     assert "Black: 100.0%" in printed
+
+
+class FirstMove(MovePlayer):
+    """Plays the first legal move."""
+
+    def choose(self, position: Position, go: Go) -> Move:
+        return position.legal_moves[0]
+
+
+def test_games_of_a_match_folder(tmp_path: Path) -> None:
+    """Four games that are all the same: drawn after six plies, the last of which goes back."""
+    folder, out = tmp_path / "match", tmp_path / "book.db"
+    play_match(
+        {"one": FirstMove(), "two": FirstMove()}, games=4, clock="nodes=1", folder=folder, rules={"max_plies": 6}
+    )
+    found = run_json("book", "minmax", folder, "-o", out, "--th", 4)
+    assert (found["games"], found["positions"], found["circles"]) == (4, 6, 4)
+    assert {side["side"]: side["win_rate"] for side in found["sides"]} == {"black": 0.4, "white": 0.6}
+    assert run_json("book", "minmax", folder, "-o", out, "--th", 1, "--uniq")["games"] == 1
 
 
 def test_what_cannot_be_done_leaves_the_book_as_it_was(tmp_path: Path) -> None:
