@@ -75,6 +75,15 @@ def test_merged_books_have_all_positions() -> None:
     assert merge_books([late, book_of(start="7g7f - - - 1")]).ply(START) == 1
 
 
+def test_comments_are_merged_and_pruned_with_their_moves() -> None:
+    first, second = book_of(start="7g7f - - - 1"), book_of(start="7g7f - - - 1, 2g2f - - - 9")
+    first.comments = {(START, ""): "one", (START, "7g7f"): "same"}
+    second.comments = {(START, ""): "two", (START, "7g7f"): "same", (START, "2g2f"): "three"}
+    merged = merge_books([first, second])
+    assert merged.comments == {(START, ""): "one\ntwo", (START, "7g7f"): "same", (START, "2g2f"): "three"}
+    assert prune_book(merged, least_count=5).comments == {(START, ""): "one\ntwo", (START, "2g2f"): "three"}
+
+
 def test_moves_of_unknown_positions_find_the_position_of_another_book() -> None:
     book = Book()
     book.unplaced = {book_key(Position()): (move("7g7f - 1 - 4"),), 5: (move("2g2f - 1 - 4"),)}

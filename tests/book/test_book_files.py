@@ -140,8 +140,24 @@ def test_real_books_of_shogigui(samples: Path, name: str, positions: int, moves:
         assert reader.moves(Position()) == book[START]
 
 
+@pytest.mark.parametrize("name", ["", "-crlf", "-bom-crlf", "-no-header", "-bom-no-header", "-copy"])
+def test_shogihome_writes_the_same_bytes(samples: Path, tmp_path: Path, name: str) -> None:
+    write_book(read_book(samples / f"yaneuraou{name}.db"), tmp_path / "a.db")
+    assert (tmp_path / "a.db").read_bytes() == (samples / "yaneuraou-copy.db").read_bytes()
+
+
+def test_comments_stay(samples: Path, tmp_path: Path) -> None:
+    book = read_book(samples / "yaneuraou.db")
+    assert book.comments[START, "2g2f"] == "multi line comment 1\nmulti line comment 2"
+    assert book.comments[START, "7g7f"] == "single line comment"
+    assert len(read_book(samples / "shogigui01.sbk").comments) == 1
+    assert write_book(book, tmp_path / "a.bin") == [f"{tmp_path / 'a.bin'}: 3 comments are left out"]
+    book.comments[START, ""] = "one\r\n\ud800\n# two"
+    write_book(book, tmp_path / "a.db")
+    assert read_book(tmp_path / "a.db").comments[START, ""] == "one\n?\n# two"
+
+
 def test_copies_of_a_book_by_shogihome_are_the_same(samples: Path) -> None:
-    assert read_book(samples / "yaneuraou.db") == read_book(samples / "yaneuraou-copy.db")
     for name in ("shogigui01", "shogigui02"):
         first, second = read_book(samples / f"{name}.sbk"), read_book(samples / f"{name}-copy.sbk")
         assert {key: set(first[key]) for key in first} == {key: set(second[key]) for key in second}

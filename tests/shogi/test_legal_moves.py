@@ -19,7 +19,7 @@ from oracles import (
     useful_raw_moves,
 )
 
-from fukayomi.shogi import Move, Position
+from fukayomi.shogi import InvalidMoveError, Move, Position
 
 
 def compare_with_oracles(positions: int, in_check: int, pawn_checks: int, seed: int) -> dict[str, int]:
@@ -128,7 +128,9 @@ def test_legal_moves_are_a_sequence() -> None:
     assert (moves.index(listed[7]), moves.count(listed[7]), list(reversed(moves))) == (7, 1, listed[::-1])
     assert Move.from_usi("7g7f") in moves
     assert Move.from_usi("7g7e") not in moves
-    assert "7g7f" not in moves
+    assert [text in moves for text in ("7g7f", "7g7e")] == [True, False]
+    with pytest.raises(InvalidMoveError, match="'７六歩'"):
+        _ = "７六歩" in moves
     assert moves == listed == pos.legal_moves
     assert pickle.loads(pickle.dumps(moves)) == listed
     pos.push_usi("7g7f")

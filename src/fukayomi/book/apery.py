@@ -176,7 +176,7 @@ def write_bin(book: Book, path: Path, listener: Listener) -> list[str]:
                     for move, count in zip(moves, counts, strict=True)
                 )
             )
-    problems: list[str] = []
+    problems = [f"{path}: {len(book.comments)} comments are left out"] if book.comments else []
     if cut:
         problems.append(f"{path}: {cut} counts are cut to {_MOST_COUNT}, the largest that the format has")
     if lost:

@@ -37,13 +37,15 @@ class Book(MutableMapping[str, tuple[BookMove, ...]]):
         (12, 1)
 
     A key is what `position_key` gives. Moves keep their order; nothing is checked against the rules (`check_book` does
-    that). A position with four moves takes about 350 bytes.
+    that). A position with four moves takes about 300 bytes.
     """
 
     def __init__(self) -> None:
         self._entries: dict[str, bytes] = {}
         self.unplaced: dict[int, tuple[BookMove, ...]] = {}
         """Moves of an Apery book by its key, where the position of the key is not known. Only `.bin` can store them."""
+        self.comments: dict[tuple[str, str], str] = {}
+        """Comments by position and move (USI; "" for the position itself). `.db` stores them, and `.sbk` has some."""
         self.problems: list[str] = []
         """What could not be read, and what a file cannot store: each names the file and the place. The first ones."""
         self.problem_count = 0
@@ -126,7 +128,8 @@ class Book(MutableMapping[str, tuple[BookMove, ...]]):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Book):
             return NotImplemented
-        return self._entries == other._entries and self.unplaced == other.unplaced
+        mine, others = (self._entries, self.unplaced, self.comments), (other._entries, other.unplaced, other.comments)
+        return mine == others
 
     def __repr__(self) -> str:
         return f"<Book of {len(self)} positions>"

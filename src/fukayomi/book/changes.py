@@ -15,6 +15,8 @@ def merge_books(books: Sequence[Book]) -> Book:
     Of a move that several have, the deeper score counts; of two of the same depth, or without depths, the one of the
     later book, which is taken for the newer. A move with a score counts before one without.
 
+    Different comments follow one another.
+
     Args:
         books: The books, the newest last.
     """
@@ -26,6 +28,9 @@ def merge_books(books: Sequence[Book]) -> Book:
             else:
                 merged.put(key, _merged((), moves), book.ply(key))
     for book in books:
+        for place, text in book.comments.items():
+            older = merged.comments.get(place, "")
+            merged.comments[place] = older if text in older else f"{older}\n{text}".strip("\n")
         for number, moves in book.unplaced.items():
             merged.unplaced[number] = _merged(merged.unplaced.get(number, ()), moves)
     for key, moves in place_by_key(merged):
@@ -65,6 +70,9 @@ def prune_book(
         ply = book.ply(key)
         if (turn is None or turn in key) and (last_ply is None or ply <= last_ply) and (moves := kept(book[key])):
             pruned.put(key, moves, ply)
+            for place in ["", *(move.move.usi() for move in moves)]:
+                if comment := book.comments.get((key, place)):
+                    pruned.comments[key, place] = comment
     for number, moves in book.unplaced.items():
         if left := kept(moves):
             pruned.unplaced[number] = tuple(left)

@@ -30,12 +30,12 @@ class _State:
 
     number: int = 0
     sfen: str | None = None
-    comment: bool = False
+    comment: str = ""
     moves: list[tuple[int, int, int]] = field(default_factory=list[tuple[int, int, int]])
 
 
 def read_sbk(path: Path, book: Book) -> None:
-    """Read ShogiGUI's book into a book in memory. Weights become counts; comments and evaluations are left out.
+    """Read ShogiGUI's book into a book in memory. Weights become counts; evaluations are left out.
 
     Raises:
         BookError: The file is cut or damaged.
@@ -61,8 +61,6 @@ def read_sbk(path: Path, book: Book) -> None:
         queue.extend(_add(path, book, states[number], Position.from_sfen(sfen, allow_missing_king=True), states))
     if lost := sum(1 for number, state in states.items() if number not in reached and state.moves):
         book.note(f"{path}: {lost} positions with moves are left out: no line of the book leads to them")
-    if comments := sum(state.comment for state in states.values()):
-        book.note(f"{path}: {comments} comments are left out", is_damage=False)
     if not len(book):
         raise BookError(f"{path}: no position with moves can be read")
 
@@ -87,6 +85,8 @@ def _add(path: Path, book: Book, state: _State, position: Position, states: dict
             position.pop()
     if moves and (key := position_key(position)) not in book:
         book.put(key, moves, min(position.ply, 65_535))
+        if state.comment:
+            book.comments[key, ""] = state.comment
     return after
 
 
@@ -120,7 +120,7 @@ def _state(path: Path, data: memoryview, place: range) -> _State:
         elif name == 7 and isinstance(value, range):
             state.sfen = bytes(data[value.start : value.stop]).decode("utf-8", "replace")
         elif name == 8 and isinstance(value, range):
-            state.comment = len(value) > 0
+            state.comment = bytes(data[value.start : value.stop]).decode("utf-8", "replace")
         elif name == 9:
             if not isinstance(value, range):
                 raise BookError(f"{path}, offset {offset}: a move is not a message")

@@ -52,7 +52,7 @@ def write_book(book: Book, path: Path | str, *, listener: Listener = SILENT) -> 
         listener: Follows the work.
 
     Returns:
-        What the format cannot store. Apery's has neither depths nor answers, which is not said.
+        What the format cannot store. Apery's has neither depths nor answers; that is not said.
 
     Raises:
         BookError: The name is of another format.

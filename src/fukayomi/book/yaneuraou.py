@@ -31,6 +31,7 @@ _SAMPLES = 256
 _BOM = b"\xef\xbb\xbf"
 _NO_MOVE = ("none", "None", "resign", "win", "")
 _COLUMN = re.compile(r"[ \t]")
+_REMARK = re.compile(r"\s+((?:#|//).*)")
 _NUMBER = re.compile(r"[+-]?[0-9]{1,9}")
 
 
@@ -136,7 +137,7 @@ class YaneuraouBook:
 
 
 def read_db(path: Path, book: Book, listener: Listener) -> None:
-    """Read a text book into a book in memory. Of a position that it has twice the first counts; comments are left out.
+    """Read a text book into a book in memory. Of a position that it has twice the first counts.
 
     Raises:
         BookError: The file has no positions, or is of another version.
@@ -169,7 +170,7 @@ class _Reading:
         self._key: str | None = None
         self._ply = 1
         self._moves: list[BookMove] = []
-        self._comments = 0
+        self._comments: dict[str, list[str]] = {}
         self._twice = 0
 
     def read(self, number: int, text: str) -> None:
@@ -177,8 +178,9 @@ class _Reading:
         if text.startswith("sfen "):
             self._begin(number, text)
         elif text.startswith(("#", "//")):
-            self._comments += number > 1
+            self._comment(text)
         elif text and self._key is not None:
+            text, remark = _split_remark(text)
             try:
                 move = _book_move(text)
             except ValueError as error:
@@ -186,6 +188,7 @@ class _Reading:
             else:
                 if move is not None:
                     self._moves.append(move)
+                    self._comment(remark)
 
     def end(self) -> None:
         """Add the last position, and say what was left out."""
@@ -193,8 +196,12 @@ class _Reading:
         if self._twice:
             text = f"{self._path}: {self._twice} positions are there twice: the first of each counts"
             self._book.note(text, is_damage=False)
-        if self._comments:
-            self._book.note(f"{self._path}: {self._comments} comments are left out", is_damage=False)
+
+    def _comment(self, text: str) -> None:
+        """Keep a comment of the position or of its last move."""
+        if text and self._key is not None:
+            place = self._moves[-1].move.usi() if self._moves else ""
+            self._comments.setdefault(place, []).append(text.removeprefix("#" if text[0] == "#" else "//"))
 
     def _begin(self, number: int, text: str) -> None:
         self._add()
@@ -216,7 +223,9 @@ class _Reading:
                 self._book.put(self._key, self._book[self._key], min(self._ply, self._book.ply(self._key)))
             else:
                 self._book.put(self._key, self._moves, self._ply)
-        self._key, self._moves = None, []
+                for place, lines in self._comments.items():
+                    self._book.comments[self._key, place] = "\n".join(lines)
+        self._key, self._moves, self._comments = None, [], {}
 
 
 def write_db(book: Book, path: Path, listener: Listener) -> None:
@@ -232,8 +241,14 @@ def write_db(book: Book, path: Path, listener: Listener) -> None:
             if n % STEP == 0:
                 listener.progress(f"writing {path.name}", n, len(book))
             if moves := best_first(book[key]):
-                lines = [f"sfen {key} {book.ply(key)}", *map(_line, moves), ""]
-                file.write("\n".join(lines).encode())
+                lines = [f"sfen {key} {book.ply(key)}", *_comment_lines(book, key, "")]
+                for move in moves:
+                    lines += [_line(move), *_comment_lines(book, key, move.move.usi())]
+                file.write("\n".join([*lines, ""]).encode("utf-8", "replace"))
+
+
+def _comment_lines(book: Book, key: str, move: str) -> list[str]:
+    return [f"#{line}" for line in book.comments.get((key, move), "").splitlines()]
 
 
 def _line(move: BookMove) -> str:
@@ -271,7 +286,7 @@ def _book_move(text: str) -> BookMove | None:
     Raises:
         ValueError: It cannot be read.
     """
-    words = [*_COLUMN.split(text, 5), "none", "none", "none", "none"]
+    words = [*_COLUMN.split(_split_remark(text)[0], 5), "none", "none", "none", "none"]
     if words[0] in _NO_MOVE:
         return None
     try:
@@ -281,6 +296,12 @@ def _book_move(text: str) -> BookMove | None:
         raise InvalidValueError(f"{text[:80]!r}: {error}") from error
     score, depth, count = (_number(word, text) for word in words[2:5])
     return BookMove(move, ponder, score, depth, 1 if count is None else count)
+
+
+def _split_remark(text: str) -> tuple[str, str]:
+    """The line of a move without the comment at its end, and this comment, or nothing."""
+    found = _REMARK.search(text)
+    return (text, "") if found is None else (text[: found.start()], found[1])
 
 
 def _number(word: str, text: str) -> int | None:

@@ -1,18 +1,7 @@
-"""Check files of training data: what is wrong, and where.
+"""The check of files of training data and game records: what is wrong, and where.
 
 Every game is replayed and every position decoded. Games and rows without errors may be written to another file; remarks
 and duplicates do not exclude them, except for records that give no game for training.
-
-Findings of a check of training data, and their places.
-
-Count duplicate rows and games in bounded memory.
-
-They are compared by hashes: 64 bits for a row, 96 for a game. With the largest number of rows, the probability of any
-false match is 1 in 2 000.
-
-Check games of hcpe3 beyond what their reader refuses (illegal moves and candidates).
-
-Game records (CSA, KIF, KI2, JKF, USI lines, in archives too) for a check: games, and findings about the rest.
 """
 
 import hashlib
@@ -158,7 +147,11 @@ MOST_GAMES = 1 << 24  # about 90 bytes each
 
 
 class Duplicates:
-    """Remembers a limited number of rows and games, and counts those equal to an earlier one."""
+    """Remembers a limited number of rows and games, and counts those equal to an earlier one.
+
+    They are compared by hashes: 64 bits for a row, 96 for a game. With the largest number of rows, the probability of
+    any false match is 1 in 2 000.
+    """
 
     def __init__(self, most_rows: int = MOST_ROWS, most_games: int = MOST_GAMES) -> None:
         self._most_rows, self._most_games = most_rows, most_games
@@ -227,6 +220,8 @@ class Judgement(NamedTuple):
 
 def judge_games(games: Games, terminations: Sequence[Termination] = ()) -> list[Judgement]:
     """Find errors and remarks, in the order of the games.
+
+    Illegal moves and candidates are not looked for: the reader of hcpe3 refuses them.
 
     Args:
         games: The games.

@@ -18,10 +18,6 @@ kill the same call resumes the work and writes the same bytes.
     >>> summary = split(inputs, [folder / "train.hcpe", folder / "test.hcpe"], every=10, run=1)
     >>> list(summary.written.values())
     [900, 100]
-
-In a shuffle each item has a 64-bit key, a function of the seed and its number in the inputs, and the output is sorted
-by the keys: a permutation that does not depend on memory or buckets. The first pass writes the items to bucket files by
-the highest bits of their keys, the second sorts one bucket after the other.
 """
 
 import zlib
@@ -395,6 +391,10 @@ def shuffle(
     listener: Listener = SILENT,
 ) -> Summary:
     """Write all items in random order. The bytes depend only on the seed and the inputs in their order.
+
+    Each item has a 64-bit key, a function of the seed and its number in the inputs, and the output is sorted by the
+    keys: a permutation that does not depend on memory or buckets. The first pass writes the items to bucket files by
+    the highest bits of their keys, the second sorts one bucket after the other.
 
     After a kill the same call resumes the work and writes the same bytes.
 

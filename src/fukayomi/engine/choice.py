@@ -1,7 +1,6 @@
 """The choice of backend, precision, threads, batches in flight and batch size: by measuring, once.
 
-The best values differ so much between computers and networks that no rule would find them. What was measured is
-remembered, so that a network is measured when it is first loaded, and not again.
+The best values differ so much between computers and networks that no rule would find them.
 
 - Each backend computes its precisions for a moment. A lower precision is taken only where it is clearly faster than the
   higher ones and agrees with fp32; of two backends that are about as fast, the first in the list.
@@ -15,10 +14,9 @@ Speeds on CPUs are counted in CPU time: what the network would reach with the CP
 depend on what else the computer does in the meantime. Only batches that several CPUs share go by the clock, and so does
 whether to use the CPUs together or apart.
 
-Measurements of a network on this computer, kept in the cache folder so that it is measured once.
-
-A file holds one choice with everything on which it depends: the network, what the user asked for, the computer, the
-versions of the libraries. A file that is damaged, or holds something else, counts as none.
+The choice is kept in the cache folder, so that a network is measured when it is first loaded, and not again. A file
+holds one choice with everything on which it depends: the network, what the user asked for, the computer, the versions
+of the libraries. A file that is damaged, or holds something else, counts as none.
 """
 
 import contextlib
@@ -49,7 +47,8 @@ from fukayomi.engine.evaluators.backends.network_file import PARAMETER_SUFFIXES,
 from fukayomi.engine.evaluators.backends.torch import REMEDY as TORCH_REMEDY
 from fukayomi.engine.evaluators.backends.torch import SUFFIX as PARAMETER_SUFFIX
 from fukayomi.engine.evaluators.backends.torch import TorchCpu, TorchCuda
-from fukayomi.engine.evaluators.protocol import LIBRARY_CALLS, NetworkEvaluator
+from fukayomi.engine.evaluators.library_calls import LIBRARY_CALLS
+from fukayomi.engine.evaluators.protocol import NetworkEvaluator
 from fukayomi.engine.evaluators.timing import PROBES, filled_slot, probe_positions, run_batches
 from fukayomi.errors import InvalidValueError
 from fukayomi.files.atomic import replace_file

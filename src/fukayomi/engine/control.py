@@ -1,10 +1,4 @@
-"""The limits of a search, and the handle that ends it.
-
-The time budget of a move, from the clock that a GUI reports. No clock is read here.
-
-The plan follows dlshogi: a share of the remaining time that grows as the game goes on, and at least the byoyomi. The
-hard limit never exceeds the time on the clock, less a margin for the communication with the GUI.
-"""
+"""The limits of a search, the handle that ends it, and the time budget of a move."""
 
 import threading
 import time
@@ -118,6 +112,10 @@ class Budget:
 
 def budget(clock: Clock, ply: int, margins: Margins, shares: int = SHARES) -> Budget | None:
     """The time budget of a move.
+
+    The plan follows dlshogi: a share of the remaining time that grows as the game goes on, and at least the byoyomi.
+    The hard limit never exceeds the time on the clock, less a margin for the communication with the GUI. No clock is
+    read here: the times are those that the GUI reports.
 
     Args:
         clock: The clock of the side to move.

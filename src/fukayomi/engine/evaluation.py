@@ -1,8 +1,6 @@
-"""Evaluations of many positions by a network, as arrays.
+"""Evaluations of many positions by a network as arrays, and the agreement of two evaluators.
 
-Agreement of two evaluators: the check of every backend and precision against float32.
-
-Positions from games that a network plays against itself: real enough to calibrate and compare networks on.
+Every backend and precision is compared with float32, on positions from games that the network plays against itself.
 """
 
 import queue

@@ -19,7 +19,8 @@ from typing import Self
 from fukayomi._native import Batch, CoreEvaluator, EvalCache, Search
 from fukayomi.engine.control import Control
 from fukayomi.engine.evaluators import EvaluatorError
-from fukayomi.engine.evaluators.protocol import LIBRARY_CALLS, Evaluator, Slot
+from fukayomi.engine.evaluators.library_calls import LIBRARY_CALLS
+from fukayomi.engine.evaluators.protocol import Evaluator, Slot
 from fukayomi.engine.root_history import Look
 
 RETRY_S = 0.02

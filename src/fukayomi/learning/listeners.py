@@ -1,9 +1,4 @@
-"""Interface for the reports of a training run.
-
-The curves of a run as JSON lines, for programs and plots.
-
-Training curves for TensorBoard.
-"""
+"""The interface for reports of a training run, and listeners that write its curves: JSON lines, TensorBoard's files."""
 
 # pyright: reportUnknownMemberType=false
 

@@ -1,4 +1,4 @@
-"""The loss: cross-entropy of the policy, and of the value against a mix of game result and search value.
+"""The loss: cross-entropy of the policy, of the value against a mix of result and search value, and of further heads.
 
 Formulas are dlshogi's, so that losses and settings can be compared. A teacher's targets are mixed in as in Hinton et
 al. 2015, arXiv:1503.02531.
@@ -6,12 +6,6 @@ al. 2015, arXiv:1503.02531.
 A position's weight multiplies everything that it adds to a loss. Losses stay means over the number of positions, not
 over the sum of the weights. So the expected gradient is that of visiting each position as often as its weight says, as
 KataGo does, and the parts of a batch that several processes have can be averaged.
-
-The losses of the heads that only training has (`fukayomi.nn.heads`).
-
-A loss is the sum over the positions that have its target, divided by all positions of the batch: a position without it
-counts as 0, and the parts of a batch that several processes have can be averaged. Weights of positions count as in
-`loss.py`.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -323,6 +317,9 @@ PLIES_TOLERANCE = 10.0
 
 def head_losses(outputs: Mapping[HeadName, Tensor], targets: Targets) -> dict[str, Tensor]:
     """The losses of heads, scalars, by names as settings and curves have them: "soft_policy".
+
+    A loss is the sum over the positions that have its target, divided by all positions of the batch: a position without
+    it counts as 0.
 
     Args:
         outputs: By name, as `PolicyValueNetwork.all_outputs` has them.

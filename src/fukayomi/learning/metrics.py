@@ -1,13 +1,11 @@
-"""Test-set metrics, the same for networks of all families.
+"""Test-set metrics, the same for networks of all families, with bootstrap intervals.
 
-They are dlshogi's, but those of the policy are over the moves that the search tries in each position, not over all
-2187 labels: all legal moves but needless non-promotions, which count for the promotion. What a network gives to other
-labels changes nothing in play, and a sparse one has no logits of them.
+The metrics are dlshogi's, but those of the policy are over the moves that the search tries in each position, not over
+all 2187 labels: all legal moves but needless non-promotions, which count for the promotion. What a network gives to
+other labels changes nothing in play, and a sparse one has no logits of them.
 
-Bootstrap intervals of means over positions that are not independent of each other.
-
-Positions of one game share its result and resemble each other, so single positions are not drawn. Whole groups are:
-games, or blocks of consecutive positions where the data does not tell games apart.
+Positions of one game share its result and resemble each other, so the bootstrap does not draw single positions but
+whole groups: games, or blocks of consecutive positions where the data does not tell games apart.
 
 Sources: B. Efron, R. J. Tibshirani, "An Introduction to the Bootstrap" (1993), chapter 13 (percentile intervals);
 H. R. Künsch, "The jackknife and the bootstrap for general stationary observations" (1989), for blocks.

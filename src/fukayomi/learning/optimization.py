@@ -1,19 +1,4 @@
-"""The optimiser of a run.
-
-Muon: momentum whose update of a matrix is made orthogonal, beside AdamW for all other parameters.
-
-Sources: Keller Jordan et al. 2024, "Muon: An optimizer for hidden layers in neural networks", and Liu et al. 2025,
-"Muon is Scalable for LLM Training", arXiv:2502.16982, whose scale lets both kinds of parameters share one learning
-rate.
-
-Averages of a network's weights along the run, and BatchNorm statistics for them.
-
-dlshogi's "SWA": an exponential average of the weights every 250 steps (Izmailov et al. 2018, arXiv:1803.05407, with old
-weights forgotten). Its BatchNorm statistics are estimated again at the end, because those of the run belong to other
-weights.
-
-Values that depend on the step: the learning rate and the weights of the losses.
-"""
+"""The optimiser of a run, averages of the network's weights, and the values that depend on the step."""
 
 # pyright: reportUnknownMemberType=false
 
@@ -60,6 +45,10 @@ def orthogonalize(matrices: Tensor) -> Tensor:
 
 class Muon(torch.optim.Optimizer):
     """Muon for some parameters and AdamW for the others, with one learning rate.
+
+    Muon is momentum whose update of a matrix is made orthogonal. Sources: Keller Jordan et al. 2024, "Muon: An
+    optimizer for hidden layers in neural networks", and Liu et al. 2025, "Muon is Scalable for LLM Training",
+    arXiv:2502.16982, whose scale lets both kinds of parameters share one learning rate.
 
     A convolution's kernel counts as a matrix [outputs, inputs * height * width]. The update of a matrix [M, N] has the
     root mean square 0.2, that of AdamW's updates, by the factor 0.2 * sqrt(max(M, N)).
@@ -155,6 +144,9 @@ ESTIMATION_POSITIONS = 100_000
 class AveragedWeights:
     """An exponential average of a network's weights.
 
+    dlshogi's "SWA": the average is updated every 250 steps (Izmailov et al. 2018, arXiv:1803.05407, with old weights
+    forgotten).
+
     Args:
         network: The network that is trained.
         averages: After each update the average is n / (n + 1) of itself plus 1 / (n + 1) of the weights, with this n.
@@ -183,6 +175,8 @@ class AveragedWeights:
 @torch.no_grad()
 def estimate_batchnorm(network: nn.Module, inputs: Iterable[tuple[Any, ...]]) -> None:
     """Replace the statistics of all BatchNorm layers by their means over batches.
+
+    Averaged weights need it at the end: the statistics of the run belong to other weights.
 
     Args:
         network: Left in evaluation mode.

@@ -1,8 +1,8 @@
-"""Matches between the networks of a run, and with anchors: games that depend on the settings and the networks alone.
+"""Matches between the networks of a run, and with anchors: for the gate, and for strength over time.
 
-The gate: a new network plays the one that generates games, until a sequential test decides.
-
-Strength over time: matches of the networks that were kept, and ratings from all games of a run.
+The games depend on the settings and the networks alone. The gate lets a new network play the one that generates games,
+until a sequential test decides. Strength over time comes from matches of the networks that were kept, as ratings from
+all games of a run.
 """
 
 from collections import defaultdict

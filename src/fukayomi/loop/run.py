@@ -1,21 +1,7 @@
 """A learning run as the steps know it: settings, folder, journal, and who follows it.
 
-Looking at the files, programs and devices that the settings of a run name, before the run begins.
-
-A step that needs one of them may come after hours, when the settings can no longer change. Each part of the run checks
-its own tables.
-
-The folder of a learning run.
-
-| file or folder | content |
-|---|---|
-| `run.toml` | the settings, with all defaults |
-| `journal.jsonl` | the steps that are done |
-| `games/` | chunks of games, with sidecars |
-| `networks/` | the networks, as ONNX, each with its int8 file if the run computes in int8; sparse ones as `.sparse` |
-| `learner/` | the checkpoint of the learner, and its curves |
-| `matches/` | the matches of the gate and of the measurements |
-| `log.jsonl`, `live.json` | when each step began and ended, and what happens now |
+Files, programs and devices that the settings name are looked at before the run begins: a step that needs one of them
+may come after hours, when the settings can no longer change. Each part of the run checks its own tables.
 """
 
 from collections.abc import Generator
@@ -61,6 +47,16 @@ LOCK_NAME = "lock"
 
 class RunFolder:
     """The folder of a run, and where things are in it.
+
+    | file or folder | content |
+    |---|---|
+    | `run.toml` | the settings, with all defaults |
+    | `journal.jsonl` | the steps that are done |
+    | `games/` | chunks of games, with sidecars |
+    | `networks/` | the networks: ONNX, each with its int8 file if the run computes in int8, or `.sparse` |
+    | `learner/` | the checkpoint of the learner, and its curves |
+    | `matches/` | the matches of the gate and of the measurements |
+    | `log.jsonl`, `live.json` | when each step began and ended, and what happens now |
 
     Args:
         path: The folder.

@@ -23,18 +23,6 @@
     mode = "binding"
 
 `docs/learn.md` has all settings.
-
-Properties of the family of networks in a run: the names of their files, and where they are computed.
-
-Part of the games that the learner sees: a window that grows by a power law, and a budget of samples.
-
-The window is KataGo's (D. Wu, "Accelerating Self-Play Learning in Go", arXiv:1902.10565, appendix C): of N positions
-in all it has the newest ``start * (1 + growth * ((N / start)^exponent - 1) / exponent)``, and all of them up to
-`start`. So the first games, of weak networks, are forgotten soon, and later ones live longer and longer.
-
-The budget caps how often a position is trained on: each position pays for `samples_per_position` samples once, in the
-first generation that learns from its chunk. So one that is excluded does not pay, until it is admitted; one that has
-paid does not pay again when it is admitted again.
 """
 
 from collections.abc import Mapping, Sequence
@@ -59,7 +47,13 @@ from fukayomi.settings import FromFile, Settings, build, in_folder, plain, read,
 
 
 class WindowSettings(Settings):
-    """Window of positions that the learner draws from."""
+    """Window of positions that the learner draws from.
+
+    The window grows by a power law, KataGo's (D. Wu, "Accelerating Self-Play Learning in Go", arXiv:1902.10565,
+    appendix C): of N positions in all it has the newest ``start * (1 + growth * ((N / start)^exponent - 1) /
+    exponent)``, and all of them up to `start`. So the first games, of weak networks, are forgotten soon, and later ones
+    live longer and longer.
+    """
 
     start: Annotated[int, Field(ge=1)] = 250_000
     """Positions up to which the window has all there are."""
@@ -119,6 +113,10 @@ class Purchase(NamedTuple):
 
 def buy_steps(budget: float, batch: int, *, total: int, least: int, most: int | None = None) -> Purchase:
     """The steps that a budget pays for.
+
+    The budget caps how often a position is trained on: each position pays for `samples_per_position` samples once, in
+    the first generation that learns from its chunk. So one that is excluded does not pay, until it is admitted; one
+    that has paid does not pay again when it is admitted again.
 
     >>> buy_steps(1000.0, 256, total=5000, least=0)
     Purchase(steps=3, rest=232.0)

@@ -17,18 +17,6 @@ Each file is flushed and renamed, the sidecar last: a chunk without a sidecar do
     >>> info = write_chunk(Path(tempfile.mkdtemp()) / "w1-000001.hcpe3", bytes(36), details)
     >>> info.bytes, info.weights
     (36, None)
-
-The games of a chunk one by one: a line about each, and any of them as a record.
-
->>> import tempfile
->>> from fukayomi.selfplay import SelfplaySettings, find_chunks, generate
->>> out = Path(tempfile.mkdtemp())
->>> _ = generate(SelfplaySettings(playouts=4, max_move=12, out_max_move=True), "<hash>", out, games=2)
->>> (chunk,) = find_chunks(out)
->>> lines = list_games(chunk)
->>> record = read_game(chunk, lines[1])
->>> len(lines), record.name, len(record) == lines[1].plies
-(2, 'selfplay-000001 #2', True)
 """
 
 import hashlib
@@ -338,6 +326,16 @@ class GameLine(NamedTuple):
 
 def list_games(chunk: Path) -> list[GameLine]:
     """The games of a chunk, in the order of the file; damaged ones are left out.
+
+        >>> import tempfile
+        >>> from fukayomi.selfplay import SelfplaySettings, find_chunks, generate
+        >>> out = Path(tempfile.mkdtemp())
+        >>> _ = generate(SelfplaySettings(playouts=4, max_move=12, out_max_move=True), "<hash>", out, games=2)
+        >>> (chunk,) = find_chunks(out)
+        >>> lines = list_games(chunk)
+        >>> record = read_game(chunk, lines[1])
+        >>> len(lines), record.name, len(record) == lines[1].plies
+        (2, 'selfplay-000001 #2', True)
 
     Raises:
         OSError: It cannot be read.

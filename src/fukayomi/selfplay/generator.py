@@ -4,8 +4,6 @@
 
 The threads of `fukayomi.selfplay.pool_threads` play them. The calling thread says what each game is, stores those that
 are over, and reports.
-
-Forked games: games that begin at a position of an earlier one, so that there are more kinds of positions.
 """
 
 import hashlib
@@ -37,48 +35,6 @@ from fukayomi.selfplay.pool_threads import PoolThreads, Report, games_at_once, s
 from fukayomi.selfplay.settings import SelfplaySettings
 from fukayomi.selfplay.store import ChunkStore, Worker
 from fukayomi.shogi import Move, Position
-
-LEAST_PLIES_LEFT = 10
-"""Moves of the earlier game that follow the fork, at least."""
-
-
-def is_fork(share: float, seed: int, number: int) -> bool:
-    """True if a game is forked; its number and the seed decide."""
-    return _draw("fork", seed, number) < share
-
-
-def fork(chunk: Path, seed: int, number: int, max_move: int) -> Position | None:
-    """A position of a game of a chunk, with the moves that led there; the number and the seed decide which.
-
-    Returns:
-        None if the chunk has no game that is long enough, or if `max_move` plies leave the new game no move.
-
-    Raises:
-        ChunkError: The chunk is damaged.
-        OSError: It cannot be read.
-    """
-    games = decode_hcpe3(np.frombuffer(read_chunk(chunk).data, np.uint8), True)
-    lengths = np.diff(games.plies).astype(int) - LEAST_PLIES_LEFT
-    places = np.cumsum(np.maximum(lengths, 0))
-    if not len(places) or places[-1] == 0:
-        return None
-    place = int(_draw("place", seed, number) * places[-1])  # every position has the same chance
-    game = int(np.searchsorted(places, place, "right"))
-    first = int(games.plies[game])
-    plies = place - (int(places[game - 1]) if game else 0) + 1
-    if plies >= max_move:
-        return None
-    position = position_from_hcp(games.starts[game].tobytes())
-    for raw in games.moves[first : first + plies]:
-        position.push(Move.from_raw(int(raw)))
-    return position
-
-
-def _draw(what: str, seed: int, number: int) -> float:
-    """At least 0, and below 1."""
-    digest = hashlib.sha256(f"{what} {seed} {number}".encode()).digest()
-    return int.from_bytes(digest[:6]) / (1 << 48)
-
 
 MOST_GAMES = (1 << 53) - 1
 """Highest number of a game; larger ones would not be exact in every reader of JSON."""
@@ -469,3 +425,48 @@ class _Run:
         progress.done = min(1.0, progress.games / all_games if games else progress.positions / all_positions)
         progress.begun = max(0.0, progress.done - new)
         self._listener.state(progress)
+
+
+LEAST_PLIES_LEFT = 10
+"""Moves of the earlier game that follow the fork, at least."""
+
+
+def is_fork(share: float, seed: int, number: int) -> bool:
+    """True if a game is forked; its number and the seed decide.
+
+    A forked game begins at a position of an earlier one, so that there are more kinds of positions.
+    """
+    return _draw("fork", seed, number) < share
+
+
+def fork(chunk: Path, seed: int, number: int, max_move: int) -> Position | None:
+    """A position of a game of a chunk, with the moves that led there; the number and the seed decide which.
+
+    Returns:
+        None if the chunk has no game that is long enough, or if `max_move` plies leave the new game no move.
+
+    Raises:
+        ChunkError: The chunk is damaged.
+        OSError: It cannot be read.
+    """
+    games = decode_hcpe3(np.frombuffer(read_chunk(chunk).data, np.uint8), True)
+    lengths = np.diff(games.plies).astype(int) - LEAST_PLIES_LEFT
+    places = np.cumsum(np.maximum(lengths, 0))
+    if not len(places) or places[-1] == 0:
+        return None
+    place = int(_draw("place", seed, number) * places[-1])  # every position has the same chance
+    game = int(np.searchsorted(places, place, "right"))
+    first = int(games.plies[game])
+    plies = place - (int(places[game - 1]) if game else 0) + 1
+    if plies >= max_move:
+        return None
+    position = position_from_hcp(games.starts[game].tobytes())
+    for raw in games.moves[first : first + plies]:
+        position.push(Move.from_raw(int(raw)))
+    return position
+
+
+def _draw(what: str, seed: int, number: int) -> float:
+    """At least 0, and below 1."""
+    digest = hashlib.sha256(f"{what} {seed} {number}".encode()).digest()
+    return int.from_bytes(digest[:6]) / (1 << 48)

@@ -1,10 +1,8 @@
-"""Finished games that wait for their chunk.
+"""The journal of finished games that wait for their chunk, and the interface of opponents besides the newest network.
 
 A chunk has the games of a fixed range of numbers, in order, so its bytes do not depend on which game ends first. Until
 all of them are over, each game that ends is appended to ``NAME-000001.games`` beside the chunk at once. A process that
 is killed loses at most the games in play: the next one reads the journal, and plays the numbers that are missing.
-
-Interface of opponents other than the newest network in self-play.
 """
 
 import errno

@@ -6,15 +6,6 @@ position of the trees that has enough visits, with the policy and the value that
 those of `fukayomi selfplay`'s pool (`pool_threads.py`): many at once, which fill batches together. A game depends on
 its number, the seed and the settings alone, and its leaves are taken in the order of the games, so that the output does
 not depend on threads, batches or kills.
-
-The folder of a run of leaves: its parts, what they were made with, and the positions that they hold.
-
-    .leaves.json                      what the leaves depend on; another run is refused
-    leaves-00000000-00000041.hcpe3    the leaves of the games 0 to 41 that no earlier part has
-    leaves.lock                       one process at a time works here
-
-A part is complete or not there. The parts together are the same whether or not the run was interrupted; where one ends
-and the next begins may differ.
 """
 
 import json
@@ -52,6 +43,13 @@ _PART = re.compile(r"leaves-([0-9]{8,})-([0-9]{8,})\.hcpe3")
 
 class LeafFolder:
     """The folder of a run, locked until it is closed.
+
+        .leaves.json                      what the leaves depend on; another run is refused
+        leaves-00000000-00000041.hcpe3    the leaves of the games 0 to 41 that no earlier part has
+        leaves.lock                       one process at a time works here
+
+    A part is complete or not there. The parts together are the same whether or not the run was interrupted; where one
+    ends and the next begins may differ.
 
     Args:
         path: The folder; it is made.

@@ -11,7 +11,8 @@ from contextlib import suppress
 
 from fukayomi._native import FinishedGame, SelfplayPool, WaitingGame
 from fukayomi.engine.evaluators import EvaluatorError
-from fukayomi.engine.evaluators.protocol import LIBRARY_CALLS, Evaluator, Slot
+from fukayomi.engine.evaluators.library_calls import LIBRARY_CALLS
+from fukayomi.engine.evaluators.protocol import Evaluator, Slot
 from fukayomi.engine.network import Network
 
 GAMES_A_DEVICE = 64

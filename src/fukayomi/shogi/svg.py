@@ -6,9 +6,8 @@
     >>> picture[:5]
     '<svg '
 
-Shapes have class names (wood, grid, koma, koma-ink, ...), so that the style sheet of a page can colour them.
-
-Digits and kanji numerals as strokes, so that a board needs no font. Each fills a box of 10 by 10.
+Shapes have class names (wood, grid, koma, koma-ink, ...), so that the style sheet of a page can colour them. Numerals
+are strokes, each in a box of 10 by 10.
 """
 
 import html

@@ -99,8 +99,9 @@ def test_check(book: Path, tmp_path: Path) -> None:
     (tmp_path / "cut.db").write_text(f"sfen {START}\n7g7f\nsfen lnsgkgs")
     code, _, said = run("book", "check", tmp_path / "cut.db")
     assert (code, "cut.db, line 3: " in said) == (1, True), "a part could not be read"
-    (tmp_path / "comments.db").write_text(f"sfen {START}\n7g7f\n# a comment\n")
-    assert run("book", "check", tmp_path / "comments.db")[0] == 0
+    (tmp_path / "twice.db").write_text(f"sfen {START}\n7g7f\nsfen {START}\n7g7f\n")
+    code, _, said = run("book", "check", tmp_path / "twice.db")
+    assert (code, "1 positions are there twice" in said) == (0, True)
 
 
 def test_errors(book: Path, tmp_path: Path) -> None:

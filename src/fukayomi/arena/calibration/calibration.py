@@ -3,8 +3,6 @@
 A calibration is a folder of ordinary matches, DIR/001, DIR/002, ...: each plays a batch of opening pairs at one clock
 of the varied engine. Nothing else is stored. The next clock depends on the results so far alone, so a run that was cut
 off can be resumed with the same outcome; and the range, the number of games and the precision may change.
-
-Saving the clock that a calibration found, as the settings of later matches.
 """
 
 import time

@@ -1,9 +1,7 @@
-"""An engine as the referee sees it: it answers in time, or it fails with a reason.
+"""The engines of a match as the referee sees them, and players in this process.
 
-`UsiPlayer` drives a USI program, `InProcessPlayer` a Python object. Whatever goes wrong is a `PlayerFailedError` that
-names the engine; what is odd but harmless becomes a warning.
-
-Players in this process: any object that chooses moves can play a match.
+An engine answers in time, or it fails with a `PlayerFailedError` that names the engine; what is odd but harmless
+becomes a warning. `UsiPlayer` drives a USI program, `InProcessPlayer` any Python object that chooses moves.
 """
 
 import contextlib

@@ -1,13 +1,8 @@
-"""One game between two engines, judged by our own rules.
+"""The referee of a game between two engines, by our own rules.
 
 An engine that fails loses: one that dies, hangs, floods, answers too late or breaks the rules. A failure during the
 opponent's turn is noticed when the engine is to move: if the opponent ends the game before that, the result stands and
 the failure is reported with it. An engine that does not start loses its game.
-
-Adjudication: ending games that the engines' scores have decided.
-
-A move without a score (a book move, for example) breaks a series. A side whose first score is lost already, as in a
-handicap game, plays on to the end: such a game was given away by its start, not by an engine.
 """
 
 import threading
@@ -28,7 +23,11 @@ from fukayomi.usi.text import MOVE, RESIGN, WIN, Info, shorten
 
 
 class Adjudicator:
-    """Counts how many moves in a row each side has scored as won, lost or level."""
+    """Counts how many moves in a row each side has scored as won, lost or level.
+
+    A move without a score (a book move, for example) breaks a series. A side whose first score is lost already, as in a
+    handicap game, plays on to the end: such a game was given away by its start, not by an engine.
+    """
 
     def __init__(self, rules: Rules) -> None:
         """Start a game."""

@@ -1,10 +1,6 @@
-"""The engines of a game and the rules it is played by. The same fields are the keys of the TOML file of a match.
+"""The engines of a game, the rules it is played by, and the options that tell engines of them.
 
-Settings that are chosen by name, and the defaults of matches.
-
-Enumerations and numbers only: a command line reads them at once.
-
-Terms of a game that a USI engine is told: its rules and pondering, by the names that engines have for them.
+The fields of the settings are the keys of the TOML file of a match.
 """
 
 import os

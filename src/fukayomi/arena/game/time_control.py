@@ -1,4 +1,4 @@
-"""Time controls: the time or nodes an engine has, and their notation.
+"""Time controls (the time or nodes an engine has), their notation, and the clocks of a game.
 
     byoyomi=1s                  one second per move
     main=300s,byoyomi=10s       five minutes, then ten seconds per move
@@ -11,11 +11,6 @@
     depth=4                     ``go depth``
 
 Times have a unit (ms, s, m); a bare number is milliseconds.
-
-The clocks of a game: the time each engine has left, and what it is told of it.
-
-Increments follow USI, where ``btime`` excludes the increment of the coming move: an engine that is told
-``btime 40000 binc 10000`` may think for 50 seconds, on its first move too.
 """
 
 import re
@@ -191,7 +186,11 @@ def _time_text(time_ms: int) -> str:
 
 
 class GameClock:
-    """One side's clock in one game."""
+    """One side's clock in one game.
+
+    Increments follow USI, where ``btime`` excludes the increment of the coming move: an engine that is told ``btime
+    40000 binc 10000`` may think for 50 seconds, on its first move too.
+    """
 
     def __init__(self, control: TimeControl, nodes_index: int = 0, margin_ms: int = 0) -> None:
         """Set the clock.

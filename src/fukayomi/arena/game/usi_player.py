@@ -1,12 +1,4 @@
-"""A player that drives a USI engine in a process of its own.
-
-An engine that fails is ended together with every process it started; the next `prepare` starts a new one.
-
-While it ponders, the engine has the position after the move that it expects. `think` says ``ponderhit`` if that is the
-position; otherwise ``stop``, and the answer is not used. The time that the engine takes to stop is its own.
-
-A USI engine that searches single positions, with the guards of matches.
-"""
+"""USI engines in processes of their own, as players of a match and for searches of single positions."""
 
 import threading
 import time
@@ -37,7 +29,13 @@ PAUSE_AFTER_SECOND_ANSWER_S = 0.1
 
 
 class UsiPlayer(Player):
-    """A USI engine. Its process is started when it is needed and kept from game to game."""
+    """A USI engine. Its process is started when it is needed and kept from game to game.
+
+    An engine that fails is ended together with every process it started; the next `prepare` starts a new one.
+
+    While it ponders, the engine has the position after the move that it expects. `think` says ``ponderhit`` if that is
+    the position; otherwise ``stop``, and the answer is not used. The time that the engine takes to stop is its own.
+    """
 
     quit_grace_s = 3.0
     """Time to end after ``quit``; then the process is killed."""

@@ -1,6 +1,7 @@
-"""Plays games one after another, and keeps the engines running from one game to the next.
+"""The runner of a match's games, and a check of the engines before the first one.
 
-Looks at the engines of a match before its first game: do they take their options, and know the rules?
+The runner keeps the engines from one game to the next. The check starts each USI engine, to see whether it takes its
+options and knows the rules.
 """
 
 import threading

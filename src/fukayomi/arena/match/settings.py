@@ -1,6 +1,6 @@
-"""The settings of a match. The same fields are the keys of the TOML file.
+"""The settings of a match, and the schedule that follows from them.
 
-An example:
+The fields of the settings are the keys of the TOML file, for example:
 
     games = 200
     openings = "balanced.sfen"
@@ -15,13 +15,6 @@ An example:
     name = "old"
     command = ["fukayomi-usi"]
     clock = "nodes=500000/600000/700000/800000"
-
-Building the settings of a match from plain values and the text of options.
-
-The schedule of a match: which engines play each game, with which colours and from which opening.
-
-The schedule is endless, and a match consists of its first games. So a match can be extended later, and a match cut off
-anywhere is as fair as possible: every pair of engines plays an opening with both colours before the next opening.
 """
 
 import json
@@ -207,6 +200,10 @@ class ScheduledGame:
 
 def schedule(settings: MatchSettings, openings: Sequence[Opening]) -> Iterator[ScheduledGame]:
     """The games of a match in order. They depend on the settings and the openings alone.
+
+    The schedule is endless, and a match consists of its first games. So a match can be extended later, and a match cut
+    off anywhere is as fair as possible: every pair of engines plays an opening with both colours before the next
+    opening.
 
     Args:
         settings: Engines, number of games, and order of the openings.

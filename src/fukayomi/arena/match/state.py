@@ -1,7 +1,4 @@
-"""The state of a match while it is played, and the listener that follows it.
-
-The result of a match: a table with one row per engine, and all games.
-"""
+"""The state of a match while it is played, the listener that follows it, and the result."""
 
 import time
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,4 @@
-"""Sets of balanced lines (互角局面集): one line per position, and why the other games were left out.
-
-Comparison of two sets of opening lines: common lines and positions, and the strategies (戦型) of each set.
-"""
+"""Sets of balanced lines (互角局面集): their collection from games, and the comparison of two sets."""
 
 import hashlib
 from collections import Counter

@@ -1,38 +1,17 @@
 """The strength of all players in logits: maximum likelihood within groups, placement between them.
 
-Davidson's model of draws: equal players draw most often.
+In the logistic (Bradley-Terry) model the expected score at a rating difference x is 1 / (1 + exp(-x)). The likelihood
+is concave, and has its maximum where expected points equal scored points, for each player and for the first move.
+Newton's method finds it to machine precision, for many sets of results at once (`solve`). A group that won or lost
+everything has no maximum; it is placed so that its results had probability 1/2 (`place`).
 
-With the expected score p, the probabilities w, x, l of a win, a draw and a loss satisfy w + x / 2 = p, w + x + l = 1
-and x² = nu² w l. The draw rate d0 of equal players gives nu = 2 d0 / (1 - d0).
+Davidson's model adds draws; equal players draw most often. With the expected score p, the probabilities w, x, l of a
+win, a draw and a loss satisfy w + x / 2 = p, w + x + l = 1 and x² = nu² w l. The draw rate d0 of equal players gives
+nu = 2 d0 / (1 - d0). `solve_results` takes a draw as a result of its own, not as half a point.
 
-Source: R. R. Davidson, "On extending the Bradley-Terry model to accommodate ties in paired comparison experiments"
-(1970).
-
-Maximum likelihood in the logistic (Bradley-Terry) model, for many sets of results at once.
-
-Ratings are in logits: with a difference x the expected score is 1 / (1 + exp(-x)). The likelihood is concave, and has
-its maximum where expected points equal scored points, for each player and for the first move. Newton's method finds it
-to machine precision.
-
-Source: R. A. Bradley, M. E. Terry, "Rank analysis of incomplete block designs" (1952); with the first-move advantage as
-in R. R. Davidson, R. J. Beaver, "On extending the Bradley-Terry model to incorporate within-pair order effects" (1977).
-
-Ratings of groups that won or lost everything: no maximum of the likelihood exists, so probability 1/2 decides.
-
-Maximum likelihood of wins, draws and losses under Davidson's draw model.
-
-A draw is a result of its own here, not half a point.
-
-The parameters are those of a design and v = log nu of the draw model. The expected score p of a rating difference is
-the mean of the points and v is a natural parameter, so their Fisher information has no cross terms, and Fisher scoring
-treats the two separately:
-
-- the gradient of a difference, points - p games, and its information, p (1 - p) per game, are both multiplied by
-  1 + d0 / root;
-- the gradient of v is the excess of draws over expected draws, plus a term from the excess of points.
-
-Source: R. R. Davidson, "On extending the Bradley-Terry model to accommodate ties in paired comparison experiments"
-(1970).
+Sources: R. A. Bradley, M. E. Terry, "Rank analysis of incomplete block designs" (1952); R. R. Davidson, "On extending
+the Bradley-Terry model to accommodate ties in paired comparison experiments" (1970); R. R. Davidson, R. J. Beaver, "On
+extending the Bradley-Terry model to incorporate within-pair order effects" (1977), for the first move.
 """
 
 import math
@@ -113,7 +92,15 @@ def _draw_rate(log_nu: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class _FisherScoring:
-    """Fisher scoring of theta [B, m + 1]: the parameters of the design, then log nu."""
+    """Fisher scoring of theta [B, m + 1]: the parameters of the design, then log nu.
+
+    The expected score p of a rating difference is the mean of the points, and v = log nu is a natural parameter, so
+    their Fisher information has no cross terms, and Fisher scoring treats the two separately:
+
+    - the gradient of a difference, points - p games, and its information, p (1 - p) per game, are both multiplied by
+      1 + d0 / root;
+    - the gradient of v is the excess of draws over expected draws, plus a term from the excess of points.
+    """
 
     design: Design
     outcomes: Outcomes

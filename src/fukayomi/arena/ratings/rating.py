@@ -1,7 +1,4 @@
-"""Ratings of all players with errors, from a tally of their games.
-
-Certainty that one player is stronger than another.
-"""
+"""Ratings of all players with errors, and the certainty that one is stronger than another, from a tally of games."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

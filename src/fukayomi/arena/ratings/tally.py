@@ -1,11 +1,4 @@
-"""Results counted by player and by who moved first.
-
-Groups of players that can be compared.
-
-Ratings are finite within a *group*: players that are strongly connected by "scored against". All games between two
-groups, if any, were won by the same group, so no difference is too large for it; a player who won every game is a group
-of one. Groups without games between them, even through others, are in different *pools*.
-"""
+"""Results counted by player and by who moved first, and the groups of players that can be compared."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -137,7 +130,12 @@ class Tally:
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """Groups and pools of the n players."""
+    """Groups and pools of the n players.
+
+    Ratings are finite within a *group*: players that are strongly connected by "scored against". All games between two
+    groups, if any, were won by the same group, so no difference is too large for it; a player who won every game is a
+    group of one. Groups without games between them, even through others, are in different *pools*.
+    """
 
     group: Integers
     """[n] the group of each player."""

@@ -1,11 +1,8 @@
-"""A finished game as the statistics need it, from any source: a match, CSA or KIF files, PGN.
+"""A finished game as the statistics need it, whatever its source, with scores and forfeits.
 
-Wins, losses and draws of one side.
-
-Forfeits: games lost on time, by an illegal move, or because an engine failed.
-
-Losses on time and by illegal moves are results (`head_to_head`), but they often say more about the conditions of a
-match than about strength. So they are counted by player, and a player who owes them much of its losses is warned of.
+Forfeits are games lost on time, by an illegal move, or because an engine failed. Losses on time and by illegal moves
+are results (`head_to_head`), but they often say more about the conditions of a match than about strength. So they are
+counted by player, and a warning names a player who owes them much of its losses.
 """
 
 import re

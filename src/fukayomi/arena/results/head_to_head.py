@@ -1,4 +1,4 @@
-"""The results of two players against each other: wins, draws and losses, and the points of game pairs.
+"""The results of two players against each other (wins, draws, losses, game pairs), and the standings of a match.
 
 Only games decided by play count. A game that an engine broke off (crash, stall, protocol error) or that was
 interrupted says something about the program or the computer and nothing about strength, whoever is given the point; it
@@ -6,8 +6,6 @@ is left out and reported. A loss on time or by an illegal move is decided by pla
 
 A pair counts if both its games count, one with each colour. A failed game does not complete its pair, and then the
 other game of the pair is left out too.
-
-The standings of a match: wins, losses and draws by engine and colour, and pairs of games.
 """
 
 from collections import Counter

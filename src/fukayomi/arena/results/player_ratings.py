@@ -1,7 +1,4 @@
-"""Ratings of players from games.
-
-Games counted for rating, and the games that were left out.
-"""
+"""Ratings of players from games, and the tally of the games that count for them."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping

@@ -1,9 +1,7 @@
-"""Reading games from any source: folders and databases of matches, PGN, records (CSA, KIF, ...), zip and tar archives.
+"""Games in any form that users have them: matches, PGN, records, archives of these, tuples, DataFrames.
 
 What cannot be read is reported and skipped: one damaged file does not spoil a league. A game given twice counts once
 (`fukayomi.data.records.copies`), and of the folder of a match only the database is read.
-
-Games in any form that users have them: paths, records, results as tuples, DataFrames.
 """
 
 import io

@@ -1,7 +1,4 @@
-"""Counts of games and wins for each combination of strategies.
-
-The strategies (戦型) of one game or of many.
-"""
+"""The strategies (戦型) of games, and counts of games and wins for each combination of them."""
 
 import csv
 import io

@@ -1,8 +1,7 @@
 """Definitions of strategies: shapes of pieces on the board, written in YAML for Black and mirrored for White.
 
-docs/strategies.md explains the format.
-
-Definitions in words, for docs/strategies.md and ``fukayomi strategy --list``.
+docs/strategies.md explains the format. `describe` puts the shapes into words, for that page and for
+``fukayomi strategy --list``.
 """
 
 import re

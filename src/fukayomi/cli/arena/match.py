@@ -1,7 +1,4 @@
-"""``fukayomi match``: play matches between engines.
-
-``fukayomi match networks``: a match between networks, many games at once.
-"""
+"""``fukayomi match`` and ``fukayomi match networks``: matches between USI engines, or between networks."""
 
 import sys
 from collections.abc import Generator

@@ -1,7 +1,4 @@
-"""``fukayomi rate``: ratings of players from their games.
-
-``fukayomi first-move``: the win rate of the first move, for every two players.
-"""
+"""``fukayomi rate`` and ``fukayomi first-move``: ratings of players, and the win rate of the first move."""
 
 import csv
 import io

@@ -55,7 +55,7 @@ def convert(source: Source, out: Out, options: ConvertOptions) -> None:
     fukayomi book convert unsorted.db -o sorted.db
 
     A .db is written in the order that a search on disk needs. A .bin has neither depths nor expected answers, and
-    counts up to 65535; a .ybb has no counts: each becomes 1. Comments are left out.
+    counts up to 65535, and no comments; a .ybb has no counts: each becomes 1.
 
     A .bin has keys in place of positions: the positions are found along the lines of the book, from the start of a game
     and --start. What is not found is left out of a .db and counted.

@@ -1,6 +1,6 @@
-"""Progress bars on stderr, with the remaining time; they vanish when the work is done.
+"""Progress bars on stderr, with the remaining time, and tables of numbers.
 
-No bar is shown if stderr is not a terminal. Tables of numbers are here, too.
+Bars vanish when the work is done. No bar is shown if stderr is not a terminal.
 """
 
 import time

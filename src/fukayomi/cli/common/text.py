@@ -1,6 +1,6 @@
-"""Text for terminals: control characters of names and comments are never printed as they are.
+"""Text for terminals, and messages about files, games and records that a command skipped.
 
-Messages about files, games and records that a command skipped.
+Control characters of names and comments are never printed as they are.
 """
 
 import json

@@ -1,7 +1,4 @@
-"""``fukayomi data convert`` and ``check``.
-
-``fukayomi data print``: the content of a file as text.
-"""
+"""``fukayomi data convert``, ``check`` and ``print``: files in other formats, their errors, their content as text."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,4 @@
-"""``fukayomi data split``, ``sample``, ``shuffle`` and ``merge``: which items go where, and in which order.
-
-``fukayomi data filter`` and ``fix-eval``: which items are kept, and on which scale their evaluations are.
-"""
+"""``fukayomi data split``, ``sample``, ``shuffle``, ``merge``, ``filter`` and ``fix-eval``."""
 
 from dataclasses import dataclass
 from pathlib import Path

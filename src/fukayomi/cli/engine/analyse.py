@@ -1,7 +1,4 @@
-"""``fukayomi analyse``: judge the moves of games (棋譜解析).
-
-`fukayomi analyse` with several games: a report for each, and an index of them.
-"""
+"""``fukayomi analyse``: a report on the moves of a game (棋譜解析), or a report for each of several and an index."""
 
 import os
 import re

@@ -1,7 +1,4 @@
-"""``fukayomi mate``: find mates (詰み).
-
-``fukayomi perft``: count positions, to check the move generator and measure its speed.
-"""
+"""``fukayomi mate`` and ``perft``: mates (詰み), counts of positions."""
 
 import time
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
 """``fukayomi selfplay``: games of a network against itself.
 
-Options of `fukayomi selfplay`. None means: not given, so that the file of --config or the library decides.
+An option that is not given is None, so that the file of --config or the library decides.
 """
 
 import sys

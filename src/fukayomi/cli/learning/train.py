@@ -1,6 +1,6 @@
 """``fukayomi train``: from training data to a trained network.
 
-Options of `fukayomi train`. None means: not given, so that the file of --config or the library decides.
+An option that is not given is None, so that the file of --config or the library decides.
 """
 
 from dataclasses import dataclass

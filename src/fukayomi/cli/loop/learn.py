@@ -1,9 +1,4 @@
-"""``fukayomi learn``: a network makes itself stronger.
-
-``fukayomi learn status`` and ``fukayomi learn report``: what a run has come to.
-
-``fukayomi learn exclude`` and ``fukayomi learn admit``: whose games a run learns from.
-"""
+"""``fukayomi learn``: a run in which a network makes itself stronger, its state, and whose games it learns from."""
 
 from dataclasses import dataclass
 from pathlib import Path

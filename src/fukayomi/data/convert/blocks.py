@@ -1,12 +1,11 @@
-"""Inputs of the verbs (split, shuffle, filter and so on): the items of several files of one format, in blocks.
+"""Inputs of the verbs (split, shuffle, filter and so on): items of files of one format, in blocks, and their keys.
 
 Reading can begin at any place. Rows (hcp, hcpe, hcpe2, psv) are checked for invalid results and moves; their positions
 are not decoded (`fukayomi data check` does that). Games of hcpe3 are replayed. Records of any format are read, and
 written as CSA.
 
-Random numbers without state: 64-bit keys that depend only on a seed and on an item.
-
-A job that resumes in the middle, or reads in larger parts, gets the same keys.
+Keys are random numbers without state: 64 bits that depend only on a seed and on an item. A job that resumes in the
+middle, or reads in larger parts, gets the same keys.
 """
 
 import hashlib

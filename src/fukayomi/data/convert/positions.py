@@ -2,11 +2,6 @@
 
 Which moves become positions is decided in `fukayomi.data.formats.games`, as for every other conversion of records; the
 filters only leave out more.
-
-Overlap of held-out positions with training: shared positions make a test set too easy.
-
-Positions are compared by a 64-bit hash; between two sets of 10 million positions the probability of a false match is
-below 1 in 100 000.
 """
 
 from collections import Counter
@@ -39,7 +34,11 @@ _AT_ONCE = 1 << 20  # records
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """Held-out positions that also occur in training."""
+    """Held-out positions that also occur in training.
+
+    Shared positions make a test set too easy. They are found by a 64-bit hash; between two sets of 10 million positions
+    the probability of a false match is below 1 in 100 000.
+    """
 
     after_ply: int
     """Only held-out positions after this many moves count."""

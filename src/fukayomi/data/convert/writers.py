@@ -1,7 +1,4 @@
-"""Write any format: content goes in, and the file appears when it is complete.
-
-Names of the files in a folder of converted records: those of the files that the records were read from.
-"""
+"""Writers of any format: content goes in, and the file appears when it is complete."""
 
 import re
 from collections import Counter
@@ -36,7 +33,10 @@ _DEEPEST = 16  # folders
 
 
 class RecordNames:
-    """Gives each record a path in the folder; no two have the same, and none leaves the folder."""
+    """Gives each record a path in the folder; no two have the same, and none leaves the folder.
+
+    The names are those of the files that the records were read from.
+    """
 
     def __init__(self, suffix: str, roots: Sequence[Path] = ()) -> None:
         """Begin a folder.

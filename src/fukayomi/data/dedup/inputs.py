@@ -1,6 +1,6 @@
-"""The inputs of a deduplication: rows of hcpe, searched positions of hcpe3, averaged positions.
+"""The inputs of a deduplication, and its first half: their rows are spread over bucket files by position.
 
-The first half of a deduplication: rows are spread over bucket files by the hash of their position.
+Rows are those of hcpe, searched positions of hcpe3, or averaged positions. The hash of the position decides the bucket.
 """
 
 from collections.abc import Iterator

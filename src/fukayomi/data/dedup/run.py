@@ -1,8 +1,6 @@
-"""A whole deduplication: spread the inputs over buckets, then reduce one bucket after the other.
+"""A whole deduplication: the inputs are spread over buckets, then one bucket after the other is reduced in memory.
 
-The second half of a deduplication: each bucket is reduced in memory. It needs only the folder of the work.
-
-The output of a deduplication, which grows bucket by bucket.
+Reducing needs only the folder of the work. The output grows bucket by bucket.
 """
 
 import bisect

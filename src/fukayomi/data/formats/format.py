@@ -2,8 +2,6 @@
 
 Detection, refusals, readers, writers, checks and conversions all ask these objects. To add a format, write its module
 with a `FORMAT` and add that to the table.
-
-Files of rows of one fixed size.
 """
 
 from collections.abc import Callable, Iterator

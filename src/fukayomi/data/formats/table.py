@@ -1,10 +1,8 @@
-"""The table of formats, and detection: which format a file is in, whatever its name.
+"""The table of formats, the detection of a file's format, and the content of any format as games, rows or positions.
 
-Of the binary formats only avg has a mark. For the others up to 16 rows spread over the file, or its first 64 KiB, are
-tried as each format, and the one that explains most is taken if that is at least a half. Random bytes hardly ever pass:
-256 bits must give the 40 pieces of a shogi set, and the move must be legal.
-
-The content of any format as games, as rows, or as positions.
+Detection does not look at the name. Of the binary formats only avg has a mark. For the others up to 16 rows spread over
+the file, or its first 64 KiB, are tried as each format, and the one that explains most is taken if that is at least a
+half. Random bytes hardly ever pass: 256 bits must give the 40 pieces of a shogi set, and the move must be legal.
 
 Records and hcpe3 hold games; hcpe, hcpe2, psv, plain and avg hold rows (positions with targets); hcp and SFEN lines
 hold positions. A game gives a row for each move with candidates and a position for each move; a row is also a game of

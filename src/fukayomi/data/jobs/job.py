@@ -11,16 +11,6 @@ Outputs grow as `.NAME.part` beside their names. After a kill the next run cuts 
 and goes on from there. Checkpoints every few seconds wait for the disk; those that a job makes in between do not, so
 after a power cut a file may be shorter than the state says, which is noticed: then the job goes on from the last
 checkpoint that waited, or, if its files do not fit that either, has to start again.
-
-Files that grow from run to run of a job.
-
-The inputs that a caller gives: paths in any form.
-
-Summary of a job.
-
-The folder of a resumable job: locked by the process that works in it, with state files that are always whole.
-
-Bucket files: rows of a job, divided by a key so that each bucket fits into memory.
 """
 
 import json
@@ -55,7 +45,10 @@ class JobError(InvalidValueError):
 
 
 class WorkFolder:
-    """A folder that one process at a time works in."""
+    """A folder that one process at a time works in.
+
+    Its state files are always whole, whenever the process is killed.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -517,7 +510,10 @@ def opened(files: Files, taken: Sequence[DataFormat] = VERB_KINDS) -> Inputs:
 
 
 class BucketFiles:
-    """The bucket files of one kind of rows, each with its size and checksum."""
+    """The bucket files of one kind of rows, each with its size and checksum.
+
+    Rows are divided by a key so that each bucket fits into memory.
+    """
 
     def __init__(self, folder: WorkFolder, kind: str, buckets: int, state: dict[str, list[int]] | None) -> None:
         """Open them as they were at a checkpoint.

@@ -1,13 +1,9 @@
-"""Games that are given more than once: in two formats, in a folder and in an archive of it.
+"""The moves of a record as columns, and games that are given more than once, such as in two formats.
 
 Two records are of one game if they have the same players, start and moves, and nothing in their times of start
 contradicts it: days, hours and seconds are compared as far as both records tell them. Records that name no player and
 no time must also have the same name but for folders and suffix: ``a.csa`` and ``a.kif``. Engines that do not vary can
 play a game again within a second, so records of one folder or archive in one format are different games.
-
-The moves of a record as columns, from which positions and games are made.
-
-The CSA reader returns columns already; then no Python object is made for a move.
 """
 
 import hashlib
@@ -35,7 +31,11 @@ _LARGEST_SCORE = 2**31 - 1
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RecordColumns:
-    """The N moves of a record."""
+    """The N moves of a record.
+
+    Positions and games are made from them. The CSA reader returns columns already; then no Python object is made for a
+    move.
+    """
 
     black_starts: bool
     moves: NDArray[np.uint16]

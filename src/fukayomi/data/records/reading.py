@@ -1,7 +1,4 @@
-"""Game records one after the other, from any number of files; what cannot be read comes with a reason.
-
-Records that are passed over.
-"""
+"""Game records one after the other, from any number of files, and the reasons why some are passed over."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field

@@ -3,8 +3,6 @@
 Archives are not trusted: the path of a member is only a label, links and devices are skipped, and nothing larger than
 MEMBER_LIMIT is read into memory, whatever the headers say. A single file, compressed or not, may be larger if it holds
 many games: it is read in parts.
-
-xz files as streams with bounded memory: a header may ask for a dictionary of 4 GiB, and Python would obey.
 """
 
 import bz2
@@ -32,7 +30,10 @@ _READ_AT_ONCE = 1 << 16
 
 
 class XzStream(io.RawIOBase):
-    """The content of an xz file, all its streams one after the other. Seeking back reads from the start again."""
+    """The content of an xz file, all its streams one after the other. Seeking back reads from the start again.
+
+    Memory is bounded: a header may ask for a dictionary of 4 GiB, and Python would obey.
+    """
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file

@@ -1,12 +1,4 @@
-"""Counts over files of training data: games, positions, results, plies, evaluations, ratings.
-
-The exact number of different positions, in bounded memory.
-
-Positions are kept whole, 32 bytes each: in memory and, if there are too many, in a file without a name, which vanishes
-with the process, however it ends. Whenever memory is full its positions go to the file, sorted into 256 buckets by a
-hash. At the end one bucket after the other is collected and sorted by the hash, and positions with the same hash are
-compared byte by byte.
-"""
+"""Counts over files of training data: games, positions, different positions, results, plies, evaluations, ratings."""
 
 import tempfile
 from collections import Counter
@@ -42,7 +34,13 @@ _REMEDY = "choose another folder for the positions (scratch), or do not count di
 
 
 class UniqueCounter:
-    """Counts different positions. Use it as a context manager, which removes the file."""
+    """Counts different positions. Use it as a context manager, which removes the file.
+
+    The number is exact, and memory is bounded. Positions are kept whole, 32 bytes each: in memory and, if there are too
+    many, in a file without a name, which vanishes with the process, however it ends. Whenever memory is full its
+    positions go to the file, sorted into 256 buckets by a hash. At the end one bucket after the other is collected and
+    sorted by the hash, and positions with the same hash are compared byte by byte.
+    """
 
     def __init__(self, memory: int = UNIQUE_MEMORY, scratch: Path | None = None, hash_bits: int = 64) -> None:
         """Begin without positions.

@@ -1,8 +1,4 @@
-"""Analysing a game: search each position, then judge each move beside the best one.
-
-Length of a proven mate: a search proves it by the first line that it finds, which may be far from the shortest.
-
-Searching the positions of a game in one tree, and comparing the moves that were played with the best ones.
+"""The analysis of a game: a search of its positions in one tree, and the judgement of each move beside the best one.
 
 Scores from different searches differ by more than an inaccuracy is worth, so a loss is never the difference of two of
 them. Both moves are compared in the tree of the position before them, with the same number of visits; and where the
@@ -198,7 +194,10 @@ class ShorterMate:
 
 
 class MateLengths:
-    """Looks for shorter mates by checks alone, with work that does not depend on the time."""
+    """Looks for shorter mates by checks alone, with work that does not depend on the time.
+
+    A search proves a mate by the first line that it finds, which may be far from the shortest.
+    """
 
     def __init__(self) -> None:
         self._solver: MateSolver | None = None

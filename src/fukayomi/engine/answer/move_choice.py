@@ -1,11 +1,4 @@
-"""The answer to `go`: a declaration, a move of the book, the best move or a random good one, a resignation.
-
-The opening book (定跡) that the options name, asked before each search.
-
-Moves chosen at random among the good ones, as dlshogi's options Random_* and Random2_* say, so that games differ.
-
-Limits that a `go` sets for a search.
-"""
+"""The answer to `go`: a declaration, a move of the book, the best move or a random good one, a resignation."""
 
 import random
 from collections.abc import Sequence
@@ -67,7 +60,10 @@ def random_rule(settings: UsiSettings, ply: int) -> RandomRule | None:
 
 
 class RandomMoves:
-    """Chooses moves at random. Random_Seed begins a sequence of choices that goes on through all games."""
+    """Chooses moves at random. Random_Seed begins a sequence of choices that goes on through all games.
+
+    The moves are among the good ones, as dlshogi's options Random_* and Random2_* say, so that games differ.
+    """
 
     def __init__(self) -> None:
         self._seed = 0
@@ -123,7 +119,10 @@ class Found:
 
 
 class OpeningBook:
-    """Keeps the book open that the options name. One thread at a time may use it."""
+    """Keeps the book open that the options name. One thread at a time may use it.
+
+    The book (定跡) is asked before each search.
+    """
 
     def __init__(self) -> None:
         self._path: Path | None = None

@@ -1,27 +1,11 @@
 """The interface between the search and networks, called once per batch, never once per node.
 
-The native core fills a slot, a Python thread runs the evaluator on it, and the native core reads the results.
-
-A network behind the evaluators' protocol, whatever backend runs it.
-
-Evaluators without a network, for tests and benchmarks. They run in the native core.
-
-Calls into the libraries that run networks, at the end of the program.
-
-When the program ends, Python ends every other thread that comes back from native code. Libraries written with pybind11,
-such as ONNX Runtime, do not survive that: "terminate called without an active exception" aborts the program, after
-Ctrl-C above all. So the end waits for calls that have begun, and none begins after it. (Our own native core needs no
-such care: native/bindings/unlocked.hpp.)
-
-Several networks that judge every position together.
-
-Networks that were trained apart make different mistakes, and their mean makes fewer. It costs as much as all of them
-together. To share the positions out among several networks instead, give an `EvaluatorPool` all of them.
+The native core fills a slot, a Python thread runs the evaluator on it, and the native core reads the results. The
+evaluators here do not depend on a backend: a network that some backend runs, the mean of several networks, and
+stand-ins without a network for tests and benchmarks, which run in the native core.
 """
 
-import atexit
 import math
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -239,42 +223,6 @@ def uniform_evaluator(batch_size: int = 16) -> CoreStubEvaluator:
     return CoreStubEvaluator(UniformEvaluator(), "uniform", batch_size)
 
 
-LONGEST_S = 10.0
-"""The end waits for the calls this long: a batch takes less, but a library may hang."""
-
-
-class Calls:
-    """A context for calls that must have returned when the program ends. Any thread may enter it, again if it likes."""
-
-    def __init__(self) -> None:
-        self._changed = threading.Condition()
-        self._running = 0
-        self._is_over = False
-
-    def __enter__(self) -> None:
-        with self._changed:
-            if threading.current_thread() is not threading.main_thread():
-                self._changed.wait_for(lambda: not self._is_over)  # for ever: the program has ended
-            self._running += 1
-
-    def __exit__(self, *_: object) -> None:
-        with self._changed:
-            self._running -= 1
-            if self._is_over:
-                self._changed.notify_all()
-
-    def end(self) -> None:
-        """Let no other thread begin a call, and wait for those that have begun."""
-        with self._changed:
-            self._is_over = True
-            self._changed.wait_for(lambda: self._running == 0, LONGEST_S)
-
-
-LIBRARY_CALLS = Calls()
-"""Every call into a library by a thread that the end of the program does not wait for."""
-atexit.register(LIBRARY_CALLS.end)
-
-
 LEAST_PROBABILITY = 1e-30
 """Keeps the logarithm of a probability finite."""
 
@@ -288,6 +236,9 @@ class EnsembleSlot(Slot):
 
 class EnsembleEvaluator:
     """The weighted mean of several networks: of their win rates, and of their move probabilities.
+
+    Networks that were trained apart make different mistakes, and their mean makes fewer. It costs as much as all of
+    them together. To share the positions out among several networks instead, give an `EvaluatorPool` all of them.
 
     Args:
         evaluators: The networks, on any devices. They are closed with the ensemble.

@@ -1,6 +1,6 @@
-"""Running full batches for some time, as all measurements of networks do.
+"""Full batches run for some time, as all measurements of networks do, and positions for them.
 
-Positions on which networks are tried, measured and compared where there is no file of positions.
+The positions stand in where there is no file of positions.
 """
 
 import itertools
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
-from fukayomi.engine.evaluators.protocol import LIBRARY_CALLS
+from fukayomi.engine.evaluators.library_calls import LIBRARY_CALLS
 from fukayomi.shogi import Position
 
 if TYPE_CHECKING:

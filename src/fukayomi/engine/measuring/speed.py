@@ -1,10 +1,4 @@
-"""Speed of a network on this computer: alone, and in the search.
-
-The signature of the search: what it does with 40 positions, to the last visit.
-
-A change of the search that is meant to alter nothing but its speed leaves the signature as it is. It is the same on
-every computer: the hash evaluator stands for a network, one thread searches, and nothing depends on time or memory.
-"""
+"""The speed of a network on this computer, alone and in the search, and the signature of the search."""
 
 import time
 import zlib
@@ -219,7 +213,12 @@ class Signature:
 
 
 def search_signature() -> Signature:
-    """Search the 40 positions; takes a fraction of a second."""
+    """Search the 40 positions; takes a fraction of a second.
+
+    The signature is what the search does with them, to the last visit. A change that is meant to alter nothing but the
+    speed leaves it as it is. It is the same on every computer: the hash evaluator stands for a network, one thread
+    searches, and nothing depends on time or memory.
+    """
     evaluator, slot = HashEvaluator(), PlaneSlot.zeros(BATCH)
     return Signature(tuple(_row(position, evaluator, slot) for position in POSITIONS))
 

@@ -3,11 +3,6 @@
 The document has everything, so that an analysis can be restored and continued. Reading takes what cannot be computed,
 the record, the scores, lines and losses, and makes the rest of the document from it again; a document that differs from
 the one made is refused.
-
-The document inside its page, so that the page alone is enough to open an analysis again.
-
-It is compressed: a page with it is a sixth larger instead of nearly twice as large. Letters of Base64 cannot end the
-element in which they stand, whatever a record contains.
 """
 
 import base64
@@ -407,7 +402,12 @@ ELEMENT = re.compile(rb'<script type="application/zlib" id="analysis">([A-Za-z0-
 
 
 def embedded(analysis: GameAnalysis) -> str:
-    """The document as the text of the element."""
+    """The document as the text of the element.
+
+    A page with the document in it is enough to open the analysis again. The document is compressed: the page is a
+    sixth larger instead of nearly twice as large. Letters of Base64 cannot end the element in which they stand,
+    whatever a record contains.
+    """
     return base64.b64encode(zlib.compress(document_text(analysis).encode(errors="backslashreplace"), 9)).decode()
 
 

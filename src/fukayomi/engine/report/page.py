@@ -1,7 +1,4 @@
-"""The web page of an analysis: one HTML document without external files, which any browser opens from disk.
-
-The game as the script of the page reads it: for each ply the position, the move, its verdict and the candidates.
-"""
+"""The web page of an analysis: one HTML document without external files, which any browser opens from disk."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -31,6 +28,8 @@ REPLAYED_PLIES = 10
 
 def replay(analysis: GameAnalysis) -> list[dict[str, Any]]:
     """One entry for each ply of the record, analysed or not; 0 is the position before the first move.
+
+    The script of the page reads them: the position, the move, its verdict and the candidates.
 
     A text is a string, or a list with its Japanese and its English form where these differ. The moves of a line and
     their names are separated by spaces.

@@ -3,12 +3,6 @@
 A content security policy names the style and the script by their hashes, so that a browser runs and loads nothing else,
 whatever a record contains. Pages have both languages; the style shows one, and `languages.js` chooses it. What
 is in `web/shared` the page of a server (`fukayomi.web`) has, too.
-
-The modules of a script as one script, so that a page in one file has them; browsers load no modules from disk.
-
-Each module becomes a function that is called once and returns what it exports, after the modules that it imports. The
-forms of import and export are those that the modules of the page have, each at the beginning of a line. Comments on
-lines of their own are left out, but for licences.
 """
 
 import base64
@@ -36,6 +30,11 @@ _UNSAFE = re.compile(r"</script|<!--", re.IGNORECASE)
 
 def bundle(entry: Path) -> str:
     """The script of a module and of all that it imports.
+
+    A page in one file needs it: browsers load no modules from disk. Each module becomes a function that is called once
+    and returns what it exports, after the modules that it imports. The forms of import and export are those that the
+    modules of the page have, each at the beginning of a line. Comments on lines of their own are left out, but for
+    licences.
 
     Raises:
         OSError: A module cannot be read.

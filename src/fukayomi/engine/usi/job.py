@@ -1,7 +1,4 @@
-"""One `go` of the USI session: its search, in a thread of its own, and its answer.
-
-One `go mate` of the USI session: its solver, in a thread of its own, and its answer.
-"""
+"""One `go` or `go mate` of the USI session: its search or solver, in a thread of its own, and its answer."""
 
 import threading
 import time

@@ -9,8 +9,6 @@
 
 A network gives the value of each reduced position, whose input is computed anew, so that attacks and checks change
 too. There is no search. The idea is TadaoYamaoka's.
-
-The pieces of a position, and the position without some of them.
 """
 
 import re

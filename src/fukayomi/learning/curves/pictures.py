@@ -1,7 +1,4 @@
-"""Pictures and pages of training curves.
-
-Training runs with their curves: a table, a picture, a page.
-"""
+"""Training runs with their curves: a table, a picture, a page."""
 
 # pyright: reportUnknownMemberType=false
 

@@ -1,7 +1,4 @@
-"""Curves from the files that runs leave: JSON lines, and TensorBoard's, also those of other programs.
-
-Figures by step, as a run wrote them, restarts included.
-"""
+"""Curves from the files that runs leave: JSON lines, and TensorBoard's, also those of other programs."""
 
 import json
 import math

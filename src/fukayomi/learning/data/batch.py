@@ -1,6 +1,4 @@
-"""Positions with training targets as NumPy arrays.
-
-The order of training batches, and a thread that prepares them ahead.
+"""Positions with training targets as NumPy arrays, their order in batches, and a thread that prepares these ahead.
 
 The order is a function of seed and epoch, and a batch a function of order and step: a resumed run sees the batches that
 it would have seen without the interruption.

@@ -3,10 +3,6 @@
 A job has four stages. "reading" replays the games, counts their positions and hashes the file. "scoring" compares the
 stored targets with the network's policy, where the choice needs that. "searching" makes a label of each chosen position
 and appends it to a file of the job. "writing" reads the games again and puts the labels into them.
-
-The choice of positions: chances, and a draw that has exactly these chances.
-
-Searches of stored positions, whose targets are those of games against itself (`Search.teaching`).
 """
 
 from collections import deque
@@ -54,131 +50,6 @@ from fukayomi.learning.reanalysis.targets import labels_of_evaluation, renew
 from fukayomi.listener import SILENT, Forwarder, Listener
 from fukayomi.shogi import Position
 from fukayomi.tabular import Tabular, counted
-
-
-class TeachingLabeller(Labeller):
-    """A tree of our own search, which shares the batches of a network with the trees of the other labellers."""
-
-    def __init__(self, network: Network, settings: ReanalysisSettings, at_once: int) -> None:
-        """Create the tree.
-
-        Args:
-            network: The network; it stays open.
-            settings: How to search.
-            at_once: Number of labellers, which share the memory of the network's option USI_Hash.
-        """
-        self._settings = settings
-        params = network.settings.search_params()
-        params.root_rule = settings.root.rule
-        if settings.root is Root.GUMBEL:
-            params.gumbel_moves = settings.gumbel_moves
-            params.gumbel_scale = 0.0  # the moves of the greatest priors: nothing is left to chance
-            params.softmax_temperature_root = 1.0  # the target is made of the divided logits
-        memory_mb = tree_memory_mb(network, settings.nodes, at_once)
-        self._searcher = Searcher(network.pool, params, memory_mb=memory_mb, reuse=False, shares_batches=True)
-        self._control: Control | None = None
-        self._is_stopped = False
-
-    def label(self, position: Position) -> Label:
-        """See `Labeller.label`.
-
-        Raises:
-            EvaluatorError: The network failed.
-        """
-        self._control = control = Control(Limits(nodes=self._settings.nodes))
-        if self._is_stopped:
-            raise StoppedError
-        found = self._searcher.search(position, control)
-        if self._is_stopped:
-            raise StoppedError
-        if found.error is not None:
-            raise EvaluatorError(f"the network failed: {found.error}") from found.error
-        taught = self._searcher.teaching()[: self._settings.multipv]
-        return Label(taught[0][0], found.lines[0].cp, tuple(taught)) if taught else Label()
-
-    def stop(self) -> None:
-        """See `Labeller.stop`."""
-        self._is_stopped = True
-        if self._control is not None:
-            self._control.stop()
-
-    def close(self) -> None:
-        """See `Labeller.close`."""
-        self._searcher.close()
-
-
-def draw(chances: NDArray[np.float64], seed: int) -> NDArray[np.bool_]:
-    """Choose positions, each with its chance, as many in all as the chances add up to, rounded up or down.
-
-    This is systematic sampling (Madow 1949, Annals of Mathematical Statistics 20:333-354) in a random order.
-
-    >>> int(draw(np.array([1.0, 0.0, 0.5, 0.5]), 0).sum())
-    2
-
-    Args:
-        chances: 0 to 1, float64 [N].
-        seed: Random seed.
-
-    Returns:
-        Whether each position is chosen: bool [N].
-    """
-    rng = np.random.default_rng(seed)
-    order = rng.permutation(len(chances))
-    marks = np.floor(np.cumsum(chances[order]) + rng.random())
-    chosen = np.zeros(len(chances), np.bool_)
-    chosen[order] = np.diff(marks, prepend=0.0) > 0
-    return chosen
-
-
-def chances_by_surprise(surprise: NDArray[np.float32], share: float) -> NDArray[np.float64]:
-    """Chances that add up to a share: half of each is the same for all, half grows with the surprise, at most 1.
-
-    KataGo weighs its positions in this way (its docs/KataGoMethods.md, "Policy Surprise Weighting"). No chance is 0, so
-    each position of a file could have been chosen, and 1 / chance is the weight that corrects for the choice.
-
-    Args:
-        surprise: Nats, 0 or more: float32 [N].
-        share: Mean of the chances.
-    """
-    mean = float(surprise.mean(dtype=np.float64)) if len(surprise) else 0.0
-    weights = 0.5 + 0.5 * surprise.astype(np.float64) / mean if mean > 0 else np.ones(len(surprise))
-    chances = np.ones(len(weights))
-    certain = np.zeros(len(weights), np.bool_)
-    while not certain.all():
-        scale = (share * len(weights) - certain.sum()) / weights[~certain].sum()
-        above = ~certain & (weights * scale >= 1)
-        if not above.any():
-            chances[~certain] = weights[~certain] * scale
-            break
-        certain |= above
-    return chances
-
-
-def surprise_of(
-    evaluation: Evaluation, counts: NDArray[np.int64], moves: NDArray[np.uint16], visits: NDArray[np.uint16]
-) -> NDArray[np.float32]:
-    """The Kullback-Leibler divergence of policy targets from a network's policy, sum of t ln(t / p), in nats.
-
-    Args:
-        evaluation: What the network says of N positions.
-        counts: Candidates of each position, 1 or more: int64 [N].
-        moves: The candidates, legal moves as `Move.raw`: uint16 [C].
-        visits: Their visits: uint16 [C].
-
-    Returns:
-        float32 [N].
-    """
-    rows = np.repeat(np.arange(len(counts)), counts)
-    width = evaluation.moves.shape[1]
-    keys = np.arange(len(counts)).repeat(width) << 16 | evaluation.moves.ravel()  # 0 behind the moves, which is no move
-    order = np.argsort(keys, kind="stable")
-    found = order[np.searchsorted(keys, rows << 16 | moves, sorter=order)]
-    probabilities = np.maximum(evaluation.probabilities.ravel()[found], np.finfo(np.float32).tiny)
-    totals = np.bincount(rows, visits, len(counts))
-    targets = visits / np.where(totals > 0, totals, 1)[rows]
-    parts = np.where(targets > 0, targets * np.log(np.where(targets > 0, targets, 1) / probabilities), 0)
-    return np.maximum(0, np.bincount(rows, parts, len(counts))).astype(np.float32)
-
 
 COUNTING, SCORING = "counting", "scoring"
 DEFAULT = ReanalysisSettings()
@@ -585,3 +456,130 @@ def _weights(task: _Task, chosen: NDArray[np.bool_], chances: NDArray[np.float64
     if task.settings.selection is not Selection.SURPRISE:
         return None
     return encode_weights(np.where(chosen, 1 / chances, 0))
+
+
+class TeachingLabeller(Labeller):
+    """A tree of our own search, which shares the batches of a network with the trees of the other labellers.
+
+    The targets are those of games against itself (`Search.teaching`).
+    """
+
+    def __init__(self, network: Network, settings: ReanalysisSettings, at_once: int) -> None:
+        """Create the tree.
+
+        Args:
+            network: The network; it stays open.
+            settings: How to search.
+            at_once: Number of labellers, which share the memory of the network's option USI_Hash.
+        """
+        self._settings = settings
+        params = network.settings.search_params()
+        params.root_rule = settings.root.rule
+        if settings.root is Root.GUMBEL:
+            params.gumbel_moves = settings.gumbel_moves
+            params.gumbel_scale = 0.0  # the moves of the greatest priors: nothing is left to chance
+            params.softmax_temperature_root = 1.0  # the target is made of the divided logits
+        memory_mb = tree_memory_mb(network, settings.nodes, at_once)
+        self._searcher = Searcher(network.pool, params, memory_mb=memory_mb, reuse=False, shares_batches=True)
+        self._control: Control | None = None
+        self._is_stopped = False
+
+    def label(self, position: Position) -> Label:
+        """See `Labeller.label`.
+
+        Raises:
+            EvaluatorError: The network failed.
+        """
+        self._control = control = Control(Limits(nodes=self._settings.nodes))
+        if self._is_stopped:
+            raise StoppedError
+        found = self._searcher.search(position, control)
+        if self._is_stopped:
+            raise StoppedError
+        if found.error is not None:
+            raise EvaluatorError(f"the network failed: {found.error}") from found.error
+        taught = self._searcher.teaching()[: self._settings.multipv]
+        return Label(taught[0][0], found.lines[0].cp, tuple(taught)) if taught else Label()
+
+    def stop(self) -> None:
+        """See `Labeller.stop`."""
+        self._is_stopped = True
+        if self._control is not None:
+            self._control.stop()
+
+    def close(self) -> None:
+        """See `Labeller.close`."""
+        self._searcher.close()
+
+
+def draw(chances: NDArray[np.float64], seed: int) -> NDArray[np.bool_]:
+    """Choose positions, each with its chance, as many in all as the chances add up to, rounded up or down.
+
+    This is systematic sampling (Madow 1949, Annals of Mathematical Statistics 20:333-354) in a random order.
+
+    >>> int(draw(np.array([1.0, 0.0, 0.5, 0.5]), 0).sum())
+    2
+
+    Args:
+        chances: 0 to 1, float64 [N].
+        seed: Random seed.
+
+    Returns:
+        Whether each position is chosen: bool [N].
+    """
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(len(chances))
+    marks = np.floor(np.cumsum(chances[order]) + rng.random())
+    chosen = np.zeros(len(chances), np.bool_)
+    chosen[order] = np.diff(marks, prepend=0.0) > 0
+    return chosen
+
+
+def chances_by_surprise(surprise: NDArray[np.float32], share: float) -> NDArray[np.float64]:
+    """Chances that add up to a share: half of each is the same for all, half grows with the surprise, at most 1.
+
+    KataGo weighs its positions in this way (its docs/KataGoMethods.md, "Policy Surprise Weighting"). No chance is 0, so
+    each position of a file could have been chosen, and 1 / chance is the weight that corrects for the choice.
+
+    Args:
+        surprise: Nats, 0 or more: float32 [N].
+        share: Mean of the chances.
+    """
+    mean = float(surprise.mean(dtype=np.float64)) if len(surprise) else 0.0
+    weights = 0.5 + 0.5 * surprise.astype(np.float64) / mean if mean > 0 else np.ones(len(surprise))
+    chances = np.ones(len(weights))
+    certain = np.zeros(len(weights), np.bool_)
+    while not certain.all():
+        scale = (share * len(weights) - certain.sum()) / weights[~certain].sum()
+        above = ~certain & (weights * scale >= 1)
+        if not above.any():
+            chances[~certain] = weights[~certain] * scale
+            break
+        certain |= above
+    return chances
+
+
+def surprise_of(
+    evaluation: Evaluation, counts: NDArray[np.int64], moves: NDArray[np.uint16], visits: NDArray[np.uint16]
+) -> NDArray[np.float32]:
+    """The Kullback-Leibler divergence of policy targets from a network's policy, sum of t ln(t / p), in nats.
+
+    Args:
+        evaluation: What the network says of N positions.
+        counts: Candidates of each position, 1 or more: int64 [N].
+        moves: The candidates, legal moves as `Move.raw`: uint16 [C].
+        visits: Their visits: uint16 [C].
+
+    Returns:
+        float32 [N].
+    """
+    rows = np.repeat(np.arange(len(counts)), counts)
+    width = evaluation.moves.shape[1]
+    keys = np.arange(len(counts)).repeat(width) << 16 | evaluation.moves.ravel()  # 0 behind the moves, which is no move
+    order = np.argsort(keys, kind="stable")
+    found = order[np.searchsorted(keys, rows << 16 | moves, sorter=order)]
+    probabilities = np.maximum(evaluation.probabilities.ravel()[found], np.finfo(np.float32).tiny)
+    totals = np.bincount(rows, visits, len(counts))
+    targets = visits / np.where(totals > 0, totals, 1)[rows]
+    parts = np.where(targets > 0, targets * np.log(np.where(targets > 0, targets, 1) / probabilities), 0)
+    return np.maximum(0, np.bincount(rows, parts, len(counts))).astype(np.float32)

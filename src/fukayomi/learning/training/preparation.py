@@ -1,7 +1,4 @@
-"""Preparation before the first step: the state of an earlier run, and the number of CPU threads.
-
-Distillation: another network's policy and value as targets.
-"""
+"""Preparation before the first step: network, state of an earlier run, teacher, number of CPU threads."""
 
 # pyright: reportUnknownMemberType=false
 

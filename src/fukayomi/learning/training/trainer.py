@@ -1,7 +1,4 @@
-"""One step of training, and everything that it changes: weights, optimiser, loss scale, averaged weights.
-
-Reports of a run: curves, evaluations, and the result.
-"""
+"""One step of training with all that it changes (weights, optimiser, loss scale, averages), and reports of a run."""
 
 # pyright: reportUnknownMemberType=false
 

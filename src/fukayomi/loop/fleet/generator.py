@@ -1,8 +1,7 @@
 """The generator of a run with a fleet: publishes what to play, and collects what was played.
 
-Brings the games of a fleet from the store to the folder of the run, where ingest checks them.
-
-Workers are believed in nothing: names that no worker writes are passed over, and so are files that are too large.
+Games come from the store to the folder of the run, where ingest checks them. Workers are believed in nothing: names
+that no worker writes are passed over, and so are files that are too large.
 """
 
 import re

@@ -2,19 +2,6 @@
 
 One thread speaks with the store, and the games have threads of their own: a store that is out of reach stops no game.
 A new task begins while the games in play of the one before are ended, so that the device is never idle.
-
-Games of one task by one worker: a folder on its machine that outlives the process.
-
-| file | content |
-|---|---|
-| `session.json` | the task, the name of the worker, the seed |
-| `networks/` | its networks, by hash, with their int8 files |
-| `openings/` | where games begin |
-| `games/` | chunks, and the finished games that wait for theirs |
-| `sent.txt` | names of the chunks that are in the store |
-
-A process that is killed loses the games in play: the next worker on the machine adopts the folder, plays what chunks
-still wait for, and delivers them. When all is delivered the folder is removed.
 """
 
 import contextlib
@@ -79,7 +66,21 @@ class _Following(Forwarder, SelfplayListener):
 
 
 class Session:
-    """A folder with the games of one task. `create`, `adopt` or `find` make one."""
+    """A folder with the games of one task. `create`, `adopt` or `find` make one.
+
+    It outlives the process:
+
+    | file | content |
+    |---|---|
+    | `session.json` | the task, the name of the worker, the seed |
+    | `networks/` | its networks, by hash, with their int8 files |
+    | `openings/` | where games begin |
+    | `games/` | chunks, and the finished games that wait for theirs |
+    | `sent.txt` | names of the chunks that are in the store |
+
+    A process that is killed loses the games in play: the next worker on the machine adopts the folder, plays what
+    chunks still wait for, and delivers them. When all is delivered the folder is removed.
+    """
 
     def __init__(self, folder: Path, lock: FolderLock, order: _Order) -> None:
         self.folder = folder

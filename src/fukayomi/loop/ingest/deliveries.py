@@ -1,4 +1,4 @@
-"""Takes the chunks that workers delivered into the manifest, or puts them into quarantine with the reasons.
+"""The ingest of delivered chunks: each goes into the manifest, or into quarantine with the reasons.
 
 A store is a folder:
 
@@ -7,9 +7,7 @@ A store is a folder:
 | `games/**/NAME-000001.hcpe3` | chunks, as workers deliver them; an accepted one stays where it is |
 | `quarantine/NAME-SHA/` | the files of a rejected chunk, and `reasons.json` |
 | `manifest.jsonl` | the manifest: a chunk is accepted when its line is there |
-| `games.keys` | hashes of all accepted games |
-
-The hashes of all accepted games, by which a game that is delivered again is found.
+| `games.keys` | hashes of all accepted games, by which a game that is delivered again is found |
 """
 
 import contextlib

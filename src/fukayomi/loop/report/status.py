@@ -1,7 +1,4 @@
-"""The state of a learning run: what runs, how fast, how strong.
-
-Figures of the generations of a run, for pictures.
-"""
+"""The state of a learning run (what runs, how fast, how strong), and figures of its generations for pictures."""
 
 import json
 import time

@@ -1,18 +1,13 @@
-"""Moves in Japanese notation, ``☗７六歩``, ``☖同銀右不成``, ``☗５五角打``, and in Western notation, ``P-7f``.
+"""Moves as text: in Japanese notation, as KIF and KI2 write them, in Western notation; illegal ones, too.
 
-The notation follows the rules of the Japan Shogi Association (棋譜の表記方法): 右 左 直 上 引 寄 and 打 appear only if
-two pieces of a kind could make the move, 不成 if a promotion was declined, 同 if the previous move went to the same
-square. Pinned pieces count, as in other programs: with their marks a move is unambiguous whether a reader counts them
-or not.
+Japanese notation, ``☗７六歩``, ``☖同銀右不成``, ``☗５五角打``, follows the rules of the Japan Shogi Association
+(棋譜の表記方法): 右 左 直 上 引 寄 and 打 appear only if two pieces of a kind could make the move, 不成 if a promotion
+was declined, 同 if the previous move went to the same square. Pinned pieces count, as in other programs: with their
+marks a move is unambiguous whether a reader counts them or not. Western notation is that of ``P-7f``.
 
-The legal moves that Japanese notation may mean: of those of a piece to a square, the marks choose one.
+KIF and KI2 write ``７六歩(77)``, ``同　銀(31)``, ``５五角打``, ``２二角成(88)``, ``５八金右``.
 
-打 is a drop, 成 or 不成 a promotion or none, 上 引 寄 the direction, 右 左 直 the side of the origin, all from the
-player's view.
-
-Moves as KIF and KI2 write them: ``７六歩(77)``, ``同　銀(31)``, ``５五角打``, ``２二角成(88)``, ``５八金右``.
-
-Moves that may be illegal, as those that ended a game: USI, CSA, and Japanese notation with an origin or without.
+A move that ended a game may be illegal: it is read from USI, CSA, and Japanese notation with an origin or without.
 """
 
 import re
@@ -222,6 +217,9 @@ class MoveError(InvalidValueError):
 
 def find_moves(position: Position, target: int, piece: PieceType, marks: str, how: str | None) -> list[Move]:
     """The legal moves that Japanese notation may mean.
+
+    Of the moves of a piece to a square, the marks choose one. 打 is a drop, 成 or 不成 a promotion or none, 上 引 寄
+    the direction, 右 左 直 the side of the origin, all from the player's view.
 
     Args:
         position: Position before the move.

@@ -1,7 +1,4 @@
-"""Reading game records of any format from files and bytes.
-
-The format of a game record, detected from its content.
-"""
+"""Game records of any format from files and bytes; the format is detected from the content."""
 
 import re
 from collections.abc import Iterator

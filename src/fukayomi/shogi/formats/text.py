@@ -1,13 +1,12 @@
-"""Decoding record files: UTF-8, UTF-16, Shift_JIS (CP932), EUC-JP or ISO-2022-JP; also several of them in one file.
+"""The text of record files, in any of their encodings, and the limits of game records from outside.
 
-A clean file is decoded as a whole. Otherwise the file is decoded line by line, and bytes that no encoding has become
-U+FFFD: names and comments lose a letter, and at most the game whose moves they damage is lost.
+Files are in UTF-8, UTF-16, Shift_JIS (CP932), EUC-JP or ISO-2022-JP, or in several of them. A clean file is decoded as
+a whole. Otherwise the file is decoded line by line, and bytes that no encoding has become U+FFFD: names and comments
+lose a letter, and at most the game whose moves they damage is lost.
 
 Bytes of EUC-JP often decode as Shift_JIS too. Half-width katakana give the mistake away: EUC-JP read as Shift_JIS is
 full of them, and records hardly ever use them. Damaged UTF-8 decodes as Shift_JIS, too; characters of three bytes give
 it away, for text in other encodings hardly ever has them.
-
-Limits of game records from outside.
 """
 
 import re

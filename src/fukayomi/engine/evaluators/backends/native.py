@@ -1,7 +1,4 @@
-"""Networks in the native core, on the CPU.
-
-Networks in the native core.
-"""
+"""Networks in the native core, on the CPU."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence

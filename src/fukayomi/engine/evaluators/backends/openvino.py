@@ -1,6 +1,6 @@
 """Networks in OpenVINO, on the CPU. Needs ``pip install '.[openvino]'``.
 
-An ONNX file with dlshogi's inputs and outputs in OpenVINO.
+They are ONNX files with dlshogi's inputs and outputs.
 """
 
 import queue

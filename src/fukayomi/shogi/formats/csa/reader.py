@@ -10,8 +10,6 @@ score, too. Other comments are ignored, except floodgate's ratings, summary and 
 skipped; ``#TIME_UP``, ``#RESIGN`` and the like end the game, ``#SENTE_WIN`` and ``#GOTE_WIN`` tell the winner. A word
 for the end that nobody listed (``%ADJOURNED``, ``#WIN(DISCONNECT)``) is the record's `ending_word`. Text below the end
 is a comment on it.
-
-The moves of a CSA record: the columns that were read, made into `RecordedMove` objects on first use.
 """
 
 from collections.abc import Iterable, Iterator, MutableSequence

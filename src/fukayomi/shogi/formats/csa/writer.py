@@ -1,7 +1,4 @@
-"""Writing CSA records.
-
-Boards in CSA: ``P1-KY-KE...``, ``P+00FU``. For writing; the native core reads them.
-"""
+"""The writer of CSA records."""
 
 import re
 from collections import Counter
@@ -29,7 +26,10 @@ def square_index(text: str) -> int:
 
 
 class CsaBoard:
-    """A board with the piece names of CSA, and the hands of the first position."""
+    """A board with the piece names of CSA, and the hands of the first position.
+
+    Boards are written as ``P1-KY-KE...``, hands as ``P+00FU``. The native core reads them.
+    """
 
     def __init__(self) -> None:
         self.squares = [""] * 81

@@ -1,8 +1,7 @@
-"""Writing KIF, with scores and expected lines as ShogiHome writes them.
+"""Writers of KIF and KI2.
 
-The end of a game in the words of KIF and KI2, such that every reader finds the same winner.
-
-Writing KI2, moves in Japanese notation as books and magazines print them (``▲５八金右``); `kif.reader` reads it.
+Scores and expected lines in KIF are as ShogiHome writes them. The end of a game is in such words that every reader
+finds the same winner. KI2 has moves in Japanese notation as books and magazines print them (``▲５八金右``).
 """
 
 import re
