@@ -12,6 +12,13 @@ from fukayomi.usi.text import Go
 START = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b -"
 
 
+class FirstMove(MovePlayer):
+    """Plays the first legal move."""
+
+    def choose(self, position: Position, go: Go) -> Move:
+        return position.legal_moves[0]
+
+
 def write_games(folder: Path) -> Path:
     """Six games in CSA: 7g7f scores 3 of 4 for Black, 2g2f 0 of 2."""
     folder.mkdir()
@@ -31,17 +38,14 @@ def test_a_book_is_written(tmp_path: Path) -> None:
     book = read_book(out)
     assert [move.move.usi() for move in book[START]] == ["7g7f", "2g2f"]
     assert lines.read_text(encoding="utf-8").splitlines() == [line["line"] for line in black["to_play"]]
+    players = {"one": FirstMove(), "two": FirstMove()}
+    played = play_match(players, games=2, clock="nodes=1", openings=lines, rules={"max_plies": 6})
+    first = Position.from_usi(black["to_play"][0]["line"]).moves
+    assert all(list(game.moves or ())[: len(first)] == first for game in played.games)
     code, printed, _ = run("book", "minmax", games, "-o", tmp_path / "other.db", "--side", "black", "--th", 2)
     assert code == 0
     assert "6 games\n" in printed
     assert "Black: 100.0%" in printed
-
-
-class FirstMove(MovePlayer):
-    """Plays the first legal move."""
-
-    def choose(self, position: Position, go: Go) -> Move:
-        return position.legal_moves[0]
 
 
 def test_games_of_a_match_folder(tmp_path: Path) -> None:
