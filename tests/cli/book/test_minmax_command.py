@@ -4,9 +4,19 @@ from pathlib import Path
 
 from command_runs import run, run_json
 
+from fukayomi.arena import MovePlayer, play_match
 from fukayomi.book import read_book
+from fukayomi.shogi import Move, Position
+from fukayomi.usi.text import Go
 
 START = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b -"
+
+
+class FirstMove(MovePlayer):
+    """Plays the first legal move."""
+
+    def choose(self, position: Position, go: Go) -> Move:
+        return position.legal_moves[0]
 
 
 def write_games(folder: Path) -> Path:
@@ -28,10 +38,26 @@ def test_a_book_is_written(tmp_path: Path) -> None:
     book = read_book(out)
     assert [move.move.usi() for move in book[START]] == ["7g7f", "2g2f"]
     assert lines.read_text(encoding="utf-8").splitlines() == [line["line"] for line in black["to_play"]]
+    players = {"one": FirstMove(), "two": FirstMove()}
+    played = play_match(players, games=2, clock="nodes=1", openings=lines, rules={"max_plies": 6})
+    first = Position.from_usi(black["to_play"][0]["line"]).moves
+    assert all(list(game.moves or ())[: len(first)] == first for game in played.games)
     code, printed, _ = run("book", "minmax", games, "-o", tmp_path / "other.db", "--side", "black", "--th", 2)
     assert code == 0
     assert "6 games\n" in printed
     assert "Black: 100.0%" in printed
+
+
+def test_games_of_a_match_folder(tmp_path: Path) -> None:
+    """Four games that are all the same: drawn after six plies, the last of which goes back."""
+    folder, out = tmp_path / "match", tmp_path / "book.db"
+    play_match(
+        {"one": FirstMove(), "two": FirstMove()}, games=4, clock="nodes=1", folder=folder, rules={"max_plies": 6}
+    )
+    found = run_json("book", "minmax", folder, "-o", out, "--th", 4)
+    assert (found["games"], found["positions"], found["circles"]) == (4, 6, 4)
+    assert {side["side"]: side["win_rate"] for side in found["sides"]} == {"black": 0.4, "white": 0.6}
+    assert run_json("book", "minmax", folder, "-o", out, "--th", 1, "--uniq")["games"] == 1
 
 
 def test_what_cannot_be_done_leaves_the_book_as_it_was(tmp_path: Path) -> None:
