@@ -5,7 +5,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fukayomi.engine.evaluators.backends.native import SparseModel
+from fukayomi.engine.evaluators.backends.native_model import SparseModel
 from fukayomi.engine.evaluators.backends.network_file import NetworkFile
 from fukayomi.files.sparse_network import read_sparse_file
 

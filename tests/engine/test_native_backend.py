@@ -16,7 +16,7 @@ from fukayomi.engine.choice import load
 from fukayomi.engine.evaluation import compare
 from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.evaluators.backends.backend import Plan
-from fukayomi.engine.evaluators.backends.native import ResidualModel
+from fukayomi.engine.evaluators.backends.native_model import ResidualModel
 from fukayomi.engine.evaluators.backends.network_file import NetworkFile
 from fukayomi.engine.evaluators.backends.residual_file import OtherNetworkError, ResidualWeights, read_residual
 from fukayomi.engine.evaluators.protocol import NetworkEvaluator
