@@ -153,7 +153,7 @@ def test_threads_that_cannot_be_started_are_an_error(
     def refuse(*_: object) -> None:
         raise RuntimeError("Resource temporarily unavailable")
 
-    monkeypatch.setattr("fukayomi.engine.evaluators.backends.native.NetworkRunner", refuse)
+    monkeypatch.setattr("fukayomi.engine.evaluators.backends.native_model.NetworkRunner", refuse)
     with pytest.raises(EvaluatorError, match=r"cannot start 3 threads for .*5x64\.onnx: Resource temporarily"):
         ResidualModel(EMBEDDED, embedded, threads=3).allocate(4)
 
