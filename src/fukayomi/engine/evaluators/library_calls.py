@@ -7,7 +7,10 @@ such care: native/bindings/unlocked.hpp.)
 """
 
 import atexit
+import sys
 import threading
+from contextlib import suppress
+from importlib import import_module
 
 LONGEST_S = 10.0
 """The end waits for the calls this long: a batch takes less, but a library may hang."""
@@ -43,3 +46,22 @@ class Calls:
 LIBRARY_CALLS = Calls()
 """Every call into a library by a thread that the end of the program does not wait for."""
 atexit.register(LIBRARY_CALLS.end)
+
+
+def load_library(name: str) -> None:
+    """Import a library where no signal arrives: in a thread. Its import statement, which follows, finds it loaded.
+
+    Python raises Ctrl-C in the main thread between any two of its instructions, also while the C++ of onnx sets itself
+    up, from which no exception may leave: it ends the program by an abort. An import that fails fails again in its
+    statement, which says why.
+    """
+    if name in sys.modules:
+        return
+
+    def load() -> None:
+        with LIBRARY_CALLS, suppress(ImportError):
+            import_module(name)
+
+    thread = threading.Thread(target=load, name="fukayomi-import", daemon=True)
+    thread.start()
+    thread.join()

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fukayomi.engine.evaluators import EvaluatorError
+from fukayomi.engine.evaluators.library_calls import load_library
 from fukayomi.files.sparse_network import SUFFIX as SPARSE_SUFFIX
 from fukayomi.files.sparse_network import SparseFile, SparseFileError, read_sparse_file
 
@@ -88,6 +89,7 @@ class NetworkFile:
     @cached_property
     def residual(self) -> "ResidualWeights | OtherNetworkError":
         """The weights of an ONNX file that holds a residual network, or why it is none."""
+        load_library("onnx")
         from fukayomi.engine.evaluators.backends.residual_file import OtherNetworkError, read_residual
 
         if self.path.stat().st_size > LARGEST_RESIDUAL:
