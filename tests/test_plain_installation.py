@@ -16,6 +16,12 @@ PROGRAM = f"import sys; sys.modules.update(dict.fromkeys({EXTRAS!r})); from fuka
 """The command line; importing an extra is an error, as if it was not installed."""
 
 
+@pytest.fixture(autouse=True)
+def _no_choice_is_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A backend that was chosen where the extras are there is none here."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
 def run(*words: str, text: str = "") -> str:
     done = subprocess.run(
         (sys.executable, "-c", PROGRAM, *words), input=text, capture_output=True, text=True, check=False

@@ -2,8 +2,8 @@
 
 slow=SECONDS thinks so long; waits=FILE thinks in its second game and later ones until the file is there; dies=N ends
 with code 3 at its Nth go; hangs=N never answers that one; deaths=FILE and times=N: ends at its
-first N searches, counted in the file over all processes; seed=N plays alike in each game; moves=N resigns after so
-many moves of its own. It tells the processors that it may use.
+first N searches, counted in the file over all processes; seed=N has one move for each position, whatever it played
+before; moves=N resigns after so many moves of its own. It tells the processors that it may use.
 """
 
 import os
@@ -27,7 +27,6 @@ def main() -> None:
         elif command == "isready":
             print("readyok")
         elif command == "usinewgame":
-            chooser.seed(words.get("seed"))
             moves = 0
             games += 1
         elif command == "position":
@@ -45,6 +44,8 @@ def main() -> None:
             time.sleep(float(words.get("slow", 0)))
             while games > 1 and "waits" in words and not Path(words["waits"]).exists():
                 time.sleep(0.02)
+            if "seed" in words:
+                chooser.seed(f"{words['seed']} {position}")
             if moves > int(words.get("moves", 1000)):
                 print("bestmove resign", flush=True)
                 continue

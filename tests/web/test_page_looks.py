@@ -128,6 +128,7 @@ def test_nothing_that_comes_and_goes_moves_the_board(
 
     def stays() -> None:
         page.evaluate("scrollTo(0, 0)")
+        expect(page.locator("html")).not_to_have_class(re.compile("small-board"))
         assert place_of(page) == before
 
     click(page, "7g")
