@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from fukayomi.book.minmax.settings import MinmaxSettings
     from fukayomi.book.moves import BookError, BookMove
     from fukayomi.book.reader import BookEntry, BookReader
+    from fukayomi.book.search.search import BookSearcher, SearchedBook, search_book
+    from fukayomi.book.search.settings import BookSearchSettings
     from fukayomi.book.stored import read_book, write_book
 
 __all__ = [
@@ -50,9 +52,12 @@ __all__ = [
     "BookLimits",
     "BookMove",
     "BookReader",
+    "BookSearchSettings",
+    "BookSearcher",
     "LineToPlay",
     "MinmaxBook",
     "MinmaxSettings",
+    "SearchedBook",
     "SideValue",
     "check_book",
     "compare_books",
@@ -61,6 +66,7 @@ __all__ = [
     "position_key",
     "prune_book",
     "read_book",
+    "search_book",
     "write_book",
 ]
 
@@ -76,6 +82,8 @@ __getattr__, __dir__ = lazy(
         ".minmax.settings": ("MinmaxSettings",),
         ".moves": ("BookError", "BookMove"),
         ".reader": ("BookEntry", "BookReader"),
+        ".search.search": ("BookSearcher", "SearchedBook", "search_book"),
+        ".search.settings": ("BookSearchSettings",),
         ".stored": ("read_book", "write_book"),
     },
 )
