@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from fukayomi.book.checking import BookCheck, BookFault, BookFaultKind, check_book
     from fukayomi.book.choice import BookLimits
     from fukayomi.book.comparison import BookComparison, BookDifference, compare_books
+    from fukayomi.book.editing import AddedMove, BookEditor
     from fukayomi.book.minmax.minmax import LineToPlay, MinmaxBook, SideValue, minmax_book
     from fukayomi.book.minmax.settings import MinmaxSettings
     from fukayomi.book.moves import BookError, BookMove
@@ -41,10 +42,12 @@ if TYPE_CHECKING:
     from fukayomi.book.stored import read_book, write_book
 
 __all__ = [
+    "AddedMove",
     "Book",
     "BookCheck",
     "BookComparison",
     "BookDifference",
+    "BookEditor",
     "BookEntry",
     "BookError",
     "BookFault",
@@ -78,6 +81,7 @@ __getattr__, __dir__ = lazy(
         ".checking": ("BookCheck", "BookFault", "BookFaultKind", "check_book"),
         ".choice": ("BookLimits",),
         ".comparison": ("BookComparison", "BookDifference", "compare_books"),
+        ".editing": ("AddedMove", "BookEditor"),
         ".minmax.minmax": ("LineToPlay", "MinmaxBook", "SideValue", "minmax_book"),
         ".minmax.settings": ("MinmaxSettings",),
         ".moves": ("BookError", "BookMove"),
