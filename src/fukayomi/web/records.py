@@ -22,11 +22,9 @@ from fukayomi.shogi.formats.notation import english_move, foul_of, japanese_move
 from fukayomi.shogi.formats.text import MOST_VARIATION_PLIES
 from fukayomi.shogi.formats.writer import encode_record
 from fukayomi.shogi.record import Record, RecordedMove, RecordError, Result, Termination, Variation
-from fukayomi.web.answers import Question, Refused, json_answer, read_json
+from fukayomi.web.answers import LARGEST_UPLOAD, Question, Refused, json_answer, read_json
 from fukayomi.web.positions import LONGEST_SFEN, MOST_GAME_PLIES, Usi
 
-LARGEST_UPLOAD = 8 << 20
-"""Bytes of a record or an analysis that is sent."""
 MOST_GAMES = 200
 """Games that are shown of a file; the others are counted."""
 MOST_NODES = 20_000
