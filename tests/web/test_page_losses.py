@@ -252,6 +252,26 @@ def test_a_list_of_the_command_line_keeps_what_was_changed(open_page: OpenPage, 
     expect(page.locator("#comment")).to_have_value("一局目")
 
 
+def test_a_comment_does_not_stay_when_another_record_comes_before_the_page_is_drawn(
+    open_page: OpenPage, server: WebServer
+) -> None:
+    page = quiet(open_page, server)
+    open_text(page, GAME)
+    expect(page.locator(".moves .name")).to_have_count(3)
+    page.evaluate(
+        """() => {
+          const field = document.getElementById("comment");
+          field.value = "mine";
+          field.dispatchEvent(new Event("input"));
+          document.querySelector('[data-action="new"]').click();
+        }"""
+    )
+    expect(page.locator(".moves .name")).to_have_count(1)
+    expect(page.locator("#comment")).to_have_value("")
+    page.locator('[data-action="undo"]').click()
+    expect(page.locator("#comment")).to_have_value("mine")
+
+
 def test_a_comment_is_never_too_long_to_be_saved(open_page: OpenPage, server: WebServer) -> None:
     page = quiet(open_page, server)
     move(page, "7g", "7f")

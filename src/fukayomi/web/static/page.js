@@ -17,7 +17,7 @@ import {Files} from "./record/files.js";
 import {emptyRecord, Game} from "./record/game.js";
 import {Keeper} from "./record/keeping.js";
 import {Setup} from "./record/setup.js";
-import {icon, moveBar, recordView, scrollToCurrent} from "./record/view.js";
+import {icon, moveBar, recordView, scrollToCurrent, showComment} from "./record/view.js";
 import {GameReport} from "./report/report.js";
 import {RunList} from "./runs/list.js";
 import {remember, setting} from "./settings.js";
@@ -472,6 +472,7 @@ export class Page {
 
   render() {
     this.draw(this.template());
+    showComment(this);
     if (this.scrolledTo !== this.game.current) scrollToCurrent();
     this.scrolledTo = this.game.current;
     if (this.tabInSight !== this.tab) document.getElementById(`tab-${this.tab.id}`)?.scrollIntoView({block: "nearest", inline: "nearest"});

@@ -66,6 +66,12 @@ export class Setup {
     this.page.update();
   }
 
+  /** Text was typed, which may be no position yet. @param {string} text */
+  type(text) {
+    this.typed = text;
+    this.page.update();
+  }
+
   /** Use another position, and say what is wrong with it. @param {string} sfen */
   show(sfen) {
     this.error = this.take(sfen) ? "" : this.page.t("setup.notSfen");
@@ -179,7 +185,7 @@ export class Setup {
       </div>
       <label for="sfen">SFEN</label>
       <input id="sfen" autocomplete="off" spellcheck="false" .value=${this.text}
-        @input=${event => (this.typed = event.target.value)} @change=${event => this.show(event.target.value)}>
+        @input=${event => this.type(event.target.value)} @change=${event => this.show(event.target.value)}>
       ${this.error ? html`<p class="error" role="alert">${this.error}</p>` : nothing}
       <div class="row"><button type="button" class="primary" data-action="use" @click=${() => this.use()}>${t("setup.use")}</button>
         <button type="button" data-action="cancel" @click=${() => this.close()}>${t("setup.cancel")}</button></div>

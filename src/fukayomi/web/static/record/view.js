@@ -88,7 +88,7 @@ export function recordView(page) {
     </div>
     ${branches(page)}
     <label for="comment">${t("record.comment")}${noted === game.current ? nothing : html` <small data-noted=${noted.id}>${game.plyOf(noted.id)} ${page.nameOf(noted)}</small>`}</label>
-    <textarea id="comment" rows="3" maxlength=${LONGEST_COMMENT} .value=${noted.comment ?? ""}
+    <textarea id="comment" rows="3" maxlength=${LONGEST_COMMENT}
       @input=${event => game.comment(event.target.value, page.notedNode)} @blur=${() => page.endNoting()}></textarea>
     <div class="row">
       <button type="button" data-action="promote" ?disabled=${isMain(game)} @click=${() => page.changeRecord("", () => game.promote(game.place))}>${t("record.promote")}</button>
@@ -163,6 +163,13 @@ function wheel(event, page) {
   event.preventDefault();
   page.noted = null;
   page.game.step(event.deltaY > 0 ? 1 : -1);
+}
+
+/** Show the comment. What was typed since the last drawing is not in the template, so the field itself is looked at. @param {Page} page */
+export function showComment(page) {
+  const field = /** @type {HTMLTextAreaElement | null} */ (document.getElementById("comment"));
+  const {comment} = page.game.node(page.notedNode);
+  if (field && field.value !== (comment ?? "")) field.value = comment ?? "";
 }
 
 /** Keep the current move in sight. */
