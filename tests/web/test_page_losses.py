@@ -284,6 +284,24 @@ def test_a_comment_is_never_too_long_to_be_saved(open_page: OpenPage, server: We
     assert "長" * 20_000 in Path(saved.value.path()).read_text(encoding="utf-8-sig")
 
 
+@pytest.mark.parametrize("options", [{"viewport": {"width": 1280, "height": 800}}, PHONE | {"locale": "ja-JP"}])
+def test_what_is_said_of_many_files_can_be_read_and_closed(
+    open_page: OpenPage, server: WebServer, problems: list[str], options: dict[str, object]
+) -> None:
+    page = quiet(open_page, server, **options)
+    page.locator("#open-file").set_input_files(
+        [{"name": f"{n}.kif", "mimeType": "text/plain", "buffer": b"nothing"} for n in range(60)]
+    )
+    banner = page.locator(".banner", has_text="59.kif")
+    expect(banner).to_be_in_viewport(ratio=1)
+    close = banner.get_by_role("button")
+    expect(close).to_be_in_viewport(ratio=1)
+    close.click()
+    expect(banner).to_have_count(0)
+    assert all("400" in each for each in problems)
+    problems.clear()
+
+
 def test_what_was_said_of_a_lost_game_goes_when_it_is_played_on(
     open_page: OpenPage, server: WebServer, problems: list[str]
 ) -> None:
