@@ -332,7 +332,6 @@ SAYING = ("shogi/formats/**/*.py", "shogi/record.py", "web/**/*.py")
 FOR_THE_COMMAND = (
     "without a token the page is for this computer alone",
     "the token is empty",
-    "no such file or folder",
     "the suffix is not one of",
     "is always UTF-8; only",
 )

@@ -162,6 +162,7 @@ const FORMS = [
   [/^(.+) is no record: its runs and matches are at/s, name => `${name} は棋譜ではありません`],
   [/^cannot read (.+): (.*)$/s, (name, why) => `${name} を読めません（${why}）`],
   [/^(.+): the folder has no files$/s, name => `${name}：フォルダーが空です`],
+  [/^no such (?:file or )?folder$/, () => "そのファイルやフォルダーはありません"],
   [/^(.+): no such file or folder$/s, name => `${name}：ファイルもフォルダーもありません`],
   [/^(.+): cannot be read: (.*)$/s, (name, why) => `${name}：読めません（${why}）`],
   [/^(.+): (\S+) archives are not supported; unpack it first$/s, (name, kind) => `${name}：${kind} の書庫は開けません。先に展開してください`],
