@@ -1,8 +1,10 @@
 """The page in Japanese and English, in the light and in the dark, for screen readers."""
 
+import ast
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib import resources
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,8 @@ from fukayomi.engine.report.graph import COLORS
 from fukayomi.shogi import START_SFEN, IllegalMoveError, Position, ShogiError
 from fukayomi.shogi.svg import DIGITS, KANJI
 from fukayomi.web import WebServer
+from fukayomi.web.answers import Refused
+from fukayomi.web.records import read_games
 
 expect.set_options(timeout=1000 * PATIENCE_S)
 OpenPage = Callable[..., Page]
@@ -243,8 +247,20 @@ REASONS = {
     "record, line 4: ply 1: illegal move '+7775FU' (illegal move '7g7e' in 'x': the pawn cannot reach 7e)": (
         "4行目：1手目：「+7775FU」は指せません（歩は７五へ動けません）"
     ),
+    "game.kif, line 4: ply 3: illegal move '２五歩(27)' (the pawn cannot reach 2e) in 'x'": (
+        "game.kif、4行目：3手目：「２五歩(27)」は指せません（歩は２五へ動けません）"
+    ),
+    "a,b.csa, line 2: the first position is impossible (invalid SFEN 'x': White has two pawns on file 2 (nifu)): 'x'": (
+        "a,b.csa、2行目：開始局面が正しくありません：後手の二歩です（2筋）"
+    ),
+    "shogi.db: neither CSA, KIF, KI2, JKF nor USI lines: it begins '#YANEURAOU'": (
+        "shogi.db：棋譜の形ではありません（「#YANEURAOU」）"
+    ),
     "there are 8 games; end one of them": "対局は8局までです。どれかを終えてください",
-    "something new": "something new",
+    "nodes.5.comment: String should have at most 20000 characters": "nodes.5.comment は20000文字までです",
+    "something new": "エラー：something new",
+    "局面": "局面",
+    "": "",
 }
 
 
@@ -282,4 +298,178 @@ def test_every_reason_of_the_rules_has_a_japanese_form(open_page: OpenPage, serv
         sorted(reasons),
     )
     assert len(reasons) > 60
+    assert found == []
+
+
+def reasons_in(path: Path) -> Iterator[list[str]]:
+    """The texts of the errors that a module raises: each as its parts, between which something is filled in."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    named = {
+        target.id: node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    for call in ast.walk(tree):
+        if not isinstance(call, ast.Call) or not ast.unparse(call.func).endswith(
+            ("Error", "Refused", "_error", "error_answer")
+        ):
+            continue
+        for given in call.args:
+            found = named.get(given.id) if isinstance(given, ast.Name) else given
+            for text in (found.body, found.orelse) if isinstance(found, ast.IfExp) else (found,):
+                if isinstance(text, ast.Constant) and isinstance(text.value, str) and text.value:
+                    yield [text.value]
+                elif isinstance(text, ast.JoinedStr):
+                    yield "".join(
+                        str(part.value) if isinstance(part, ast.Constant) else "\0" for part in text.values
+                    ).split("\0")
+
+
+SAYING = ("shogi/formats/**/*.py", "shogi/record.py", "web/**/*.py")
+"""Modules whose errors come to the page."""
+FOR_THE_COMMAND = (
+    "without a token the page is for this computer alone",
+    "the token is empty",
+    "the suffix is not one of",
+    "is always UTF-8; only",
+)
+"""Texts of errors that a command or a program gets, and no page."""
+FILLINGS = (
+    "1",
+    "7g",
+    "77",
+    "pawn",
+    "'x'",
+    "x",
+    "not a move",
+    "illegal move of FU to 7f",
+    "unknown handicap 'x' without a board",
+)
+
+
+def test_every_error_of_the_server_has_a_japanese_form(open_page: OpenPage, server: WebServer) -> None:
+    page = open_page(storage_state=remembering(server.origin, engine=False))
+    texts = [text for pattern in SAYING for path in sorted(PACKAGE.glob(pattern)) for text in reasons_in(path)]
+    texts = [
+        text
+        for text in texts
+        if "".join(text).strip(" :;") and not any(word in "".join(text) for word in FOR_THE_COMMAND)
+    ]
+    assert len(texts) > 90
+    tried = [
+        ["".join(part + filling for part, filling in zip(text, [*filled, ""], strict=True)) for filled in fillings]
+        for text in texts
+        for fillings in [tuple(product(FILLINGS, repeat=len(text) - 1))[:9999]]
+    ]
+    found = page.evaluate(
+        """async tried => {
+          const {reasonIn} = await import("/static/lang/reasons.js");
+          const isKnown = text => [text, `'x' ${text}`].some(each => !reasonIn(each, "ja").startsWith("エラー："));
+          return tried.filter(texts => !texts.some(isKnown)).map(([text]) => text);
+        }""",
+        tried,
+    )
+    assert found == []
+
+
+DAMAGED = [
+    *(
+        f"position sfen {sfen}"
+        for sfen in (
+            "9/9/9/9/9/9/9/9/9 b",
+            "9/9/9/9/9/9/9/9 b - 1",
+            "9/9/9/9/9/9/9/9/8 b - 1",
+            "9/9/9/9/9/9/9/9/x8 b - 1",
+            "9/9/9/9/9/9/9/9/+G8 b - 1",
+            "9/9/9/9/9/9/9/9/8+ b - 1",
+            "KK7/9/9/9/9/9/9/9/9 b - 1",
+            "9/9/9/9/9/9/9/9/9 x - 1",
+            "9/9/9/9/9/9/9/9/9 b 0P 1",
+            "9/9/9/9/9/9/9/9/9 b 2 1",
+            "9/9/9/9/9/9/9/9/9 b K 1",
+            "9/9/9/9/9/9/9/9/9 b 3R 1",
+            "9/9/9/9/9/9/9/9/9 b - x",
+            "P8/9/9/9/9/9/9/9/9 b - 1",
+            "9/P8/P8/9/9/9/9/9/9 b - 1",
+            "4k4/4R4/9/9/9/9/9/9/4K4 b - 1",
+            "RRR6/9/9/9/9/9/9/9/9 b - 1",
+            "09/9/9/9/9/9/9/9/9 b - 1",
+        )
+    ),
+    *(f"startpos moves {move}" for move in ("7g7e", "9z9a", "x", "7g7g", "Z*5e", "P*5z", "5e5d", "3c3d")),
+    *(
+        f"PI\n+\n{line}\n"
+        for line in ("+7775FU", "+77", "+7776KI", "+X976FU", "+0076OU", "+0076FU", "-3334FU", "+5554FU", "nonsense")
+    ),
+    *(
+        f"{line}\n+\n"
+        for line in (
+            "PI99FU",
+            "PX",
+            "P1 * ",
+            "P1XXXXXX",
+            "P1-KY-KE-GI-KI-OU-KI-GI-KE-KY-FU",
+            "P+99",
+            "P+0AFU",
+            "P+00OU",
+            "P+00XX",
+            "P+99XX",
+            "P+99FU98FU",
+            "P+00HI00HI00HI",
+        )
+    ),
+    *(
+        f"手合割：平手\n{line}\n"
+        for line in (
+            "1 ７五歩(77)",
+            "1 同歩(77)",
+            "1 nonsense",
+            "1 ７六歩(76)",
+            "1 ７六銀(77)",
+            "1 ７六歩(70)",
+            "1 ７六歩(77)\n2 投了\n3 ３四歩(33)",
+            "▲５八金",
+            "▲同歩",
+            "△３四歩",
+            "▲７六竜",
+        )
+    ),
+    "手合割：謎落ち\n1 ３四歩(33)\n",
+    "手合割：その他\n1 ３四歩(33)\n",
+    "後手の持駒：謎\n1 ７六歩(77)\n",
+    "手合割：その他\n|・・・|\n1 ７六歩(77)\n",
+    "先手の持駒：歩\n1 ７六歩(77)\n",
+    '{"header": {}, "moves": 3}',
+    '{"header": {}, "moves": [{}, {"move": {"to": {"x": 7, "y": 6}, "piece": "FU"}}]}',
+    '{"header": {}, "moves": [{}, {"move": {"from": {"x": 5, "y": 5}, "to": {"x": 7, "y": 6}, "piece": "FU"}}]}',
+    '{"header": {}, "initial": {"preset": "謎"}, "moves": [{}]}',
+    '{"header": {}',
+    "[" * 9999,
+    "text",
+    "\0\0\0\0",
+]
+"""Records in which something is wrong, in each of the formats."""
+
+
+@pytest.mark.parametrize("name", ["", "game.x"])
+def test_what_is_wrong_with_a_record_is_told_in_japanese(open_page: OpenPage, server: WebServer, name: str) -> None:
+    page = open_page(storage_state=remembering(server.origin, engine=False))
+    said: set[str] = set()
+    for text in DAMAGED:
+        try:
+            said.update(read_games(text.encode(), name)["problems"])
+        except Refused as error:
+            said.add(str(error.detail))
+    found = page.evaluate(
+        """async texts => {
+          const {reasonIn} = await import("/static/lang/reasons.js");
+          const names = /SFEN|CSA|USI|JKF|JSON|startpos|game.x/g;
+          const words = text => reasonIn(text, "ja").replace(/「[^」]*」/g, "").replace(names, "");
+          return texts.filter(text => /[a-z]{2}/i.test(words(text))).map(text => [text, reasonIn(text, "ja")]);
+        }""",
+        sorted(said),
+    )
+    assert len(said) > 50
     assert found == []

@@ -47,7 +47,9 @@ def test_game_is_analysed_with_progress_and_stopped(open_page: OpenPage, serve: 
     page = open_page(server=server, at="#game", storage_state=remembering(server.origin, **options))
     page.get_by_role("button", name="Analyse the game").click()
     expect(page.locator("[data-progress]")).to_have_text(re.compile(r"^\d+ of 119 positions$"))
-    page.keyboard.press("Escape")
+    page.keyboard.press("Escape")  # ends no job
+    expect(page.locator("[data-progress]")).to_have_text(re.compile(r"^[1-9]\d* of 119 positions$"))
+    page.locator('[data-action="stop-job"]').click()
     expect(page.locator("progress")).to_have_count(0)
     page.get_by_label("Nodes per position").select_option("100")
     page.get_by_role("button", name=re.compile("^Analyse")).click()
@@ -162,6 +164,19 @@ def test_quiz_asks_for_better_moves(report: Page, analysis: Path) -> None:
     expect(report.locator(".quiz")).to_contain_text("Answer:")
     report.get_by_role("button", name="End the quiz").click()
     expect(report.locator(".graph")).to_be_visible()
+
+
+def test_quiz_ends_with_its_game(report: Page) -> None:
+    report.get_by_role("button", name="Quiz from the mistakes").click()
+    expect(report.locator(".quiz")).to_contain_text("Question 1")
+    report.keyboard.press("ArrowLeft")
+    expect(report.locator(".quiz")).to_contain_text("Question 1")  # looking around is no matter
+    report.locator('[data-action="delete"]').click()
+    expect(report.locator(".quiz")).to_have_count(0)
+    expect(report.locator('[data-action="analyse-game"]')).to_be_visible()
+    report.keyboard.press("Control+z")
+    report.get_by_role("button", name="Quiz from the mistakes").click()
+    expect(report.locator(".quiz")).to_contain_text("Question 1")
 
 
 def test_analysis_that_goes_on_is_found_again(

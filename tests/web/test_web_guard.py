@@ -13,8 +13,8 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection
 
 from fukayomi.web import WebServer, WebSettings
+from fukayomi.web.answers import LARGEST_UPLOAD
 from fukayomi.web.hub import MOST_SOCKETS
-from fukayomi.web.records import LARGEST_UPLOAD
 from fukayomi.web.server import LARGEST_MESSAGE
 
 FOREIGN_HOSTS = (

@@ -200,6 +200,13 @@ def test_record_of_too_many_moves_is_refused(monkeypatch: pytest.MonkeyPatch) ->
         read_games(b"startpos moves 7g7f 3c3d 2g2f", "game")
 
 
+def test_game_that_cannot_be_saved_is_not_opened() -> None:
+    shuffle = "5i5h 5a5b 5h5i 5b5a"
+    assert len(read_games(f"startpos moves {' '.join([shuffle] * 500)}".encode(), "game")["games"][0]["main"]) == 2001
+    with pytest.raises(Refused, match="game: a game has at most 2000 moves"):
+        read_games(f"startpos moves {' '.join([shuffle] * 501)}".encode(), "game")
+
+
 def test_ending_that_a_format_cannot_express_does_not_hold_the_moves_back(server: WebServer) -> None:
     record = {"nodes": [{"id": 0}, {"id": 1, "parent": 0, "usi": "7g7f"}], "end": "crash", "winner": "b"}
     for kind in ("kif", "csa", "jkf", "usi"):

@@ -10,6 +10,8 @@ from starlette.responses import Response
 
 from fukayomi.settings.problems import first_problem
 
+LARGEST_UPLOAD = 8 << 20
+"""Bytes of a record or an analysis that is sent."""
 LARGEST_QUESTION = 1 << 20
 """Bytes of the JSON of a request; records have a limit of their own."""
 
@@ -19,6 +21,8 @@ class Question(BaseModel):
 
     model_config = ConfigDict(extra="ignore", frozen=True, allow_inf_nan=False)
 
+
+TOO_LARGE = f"it is larger than the server takes; records may have {LARGEST_UPLOAD >> 20} MiB"
 
 Q = TypeVar("Q", bound=BaseModel)
 
@@ -53,7 +57,7 @@ def error_answer(status: int, text: str) -> Response:
 async def on_refused(_: Request, error: Exception) -> Response:
     """The answer to a request that a handler refuses, or that no handler takes."""
     assert isinstance(error, HTTPException)
-    answer = error_answer(error.status_code, str(error.detail))
+    answer = error_answer(error.status_code, TOO_LARGE if error.status_code == 413 else str(error.detail))
     answer.headers.update(error.headers or {})
     return answer
 

@@ -30,6 +30,7 @@ HEADERS = {
 }
 """Headers of every answer, unless it has its own."""
 SAFE_METHODS = ("GET", "HEAD")
+NEW_SERVER = "the server was started anew: open the address that it printed"
 NO_TOKEN = (
     "Open the address that fukayomi web printed: it holds the token.\n"
     "fukayomi web が表示したアドレスを開いてください。トークンが含まれています。\n"
@@ -104,7 +105,7 @@ class Guard:
             answer.set_cookie(cookie_name(_port(scope)), self._token, httponly=True, samesite="strict")
             return answer
         if not self._has_token(scope):
-            return PlainTextResponse(NO_TOKEN, 403) if path == "/" else error_answer(403, "no token")
+            return PlainTextResponse(NO_TOKEN, 403) if path == "/" else error_answer(403, NEW_SERVER)
         return None
 
     def _is_own_socket(self, scope: Scope) -> bool:

@@ -22,11 +22,9 @@ from fukayomi.shogi.formats.notation import english_move, foul_of, japanese_move
 from fukayomi.shogi.formats.text import MOST_VARIATION_PLIES
 from fukayomi.shogi.formats.writer import encode_record
 from fukayomi.shogi.record import Record, RecordedMove, RecordError, Result, Termination, Variation
-from fukayomi.web.answers import Question, Refused, json_answer, read_json
+from fukayomi.web.answers import LARGEST_UPLOAD, Question, Refused, json_answer, read_json
 from fukayomi.web.positions import LONGEST_SFEN, MOST_GAME_PLIES, Usi
 
-LARGEST_UPLOAD = 8 << 20
-"""Bytes of a record or an analysis that is sent."""
 MOST_GAMES = 200
 """Games that are shown of a file; the others are counted."""
 MOST_NODES = 20_000
@@ -69,7 +67,7 @@ def record_tree(record: Record) -> dict[str, Any]:
         if the record does not say.
 
     Raises:
-        RecordError: It has more than 20000 moves.
+        RecordError: Its game has more than 2000 moves, or it has more than 20000 with its variations.
     """
     tree = _Tree(record)
     return {
@@ -94,6 +92,8 @@ class _Tree:
 
     def __init__(self, record: Record) -> None:
         self._name = record.name
+        if len(record.moves) > MOST_GAME_PLIES:
+            raise RecordError(self._name, None, f"a game has at most {MOST_GAME_PLIES} moves")
         position = Position.from_sfen(record.initial_sfen, allow_missing_king=True)
         self.nodes: list[dict[str, Any]] = [
             {
@@ -166,10 +166,9 @@ class _Tree:
 
 
 def _joined(text: str, other: str) -> str:
-    """Two texts as lines; one that has the other is not doubled."""
-    return (
-        "\n".join(filter(None, (text, other))) if other not in text and text not in other else max(text, other, key=len)
-    )
+    """Two texts as lines, as long as one may be; one that has the other is not doubled."""
+    is_new = other not in text and text not in other
+    return ("\n".join(filter(None, (text, other))) if is_new else max(text, other, key=len))[:LONGEST_TEXT]
 
 
 def _illegal(record: Record, position: Position) -> dict[str, Any] | None:

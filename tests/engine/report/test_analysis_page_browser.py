@@ -287,6 +287,7 @@ def test_one_language_at_a_time(open_page: Open) -> None:
     assert page.evaluate("document.documentElement.lang") == "en"
     page.get_by_text("日本語").click()
     assert re.findall("[a-z]{4,}", visible_text(page).replace("fukayomi", "").replace("test network", "")) == []
+    assert re.findall(r"[PLNSGBRK]\d?[a-i]?[-x*]\d[a-i]|\b\d[a-i]\d[a-i]", page.locator("main").inner_text()) == []
     assert page.evaluate("document.documentElement.lang") == "ja"
     page.reload()  # kept for the session
     expect_status(page, "開始局面")

@@ -18,9 +18,9 @@ from starlette.routing import BaseRoute, Route
 
 from fukayomi.shogi import Move, Position
 from fukayomi.shogi.record import Record
-from fukayomi.web.answers import Question, Refused, json_answer, read_json
+from fukayomi.web.answers import LARGEST_UPLOAD, Question, Refused, json_answer, read_json
 from fukayomi.web.positions import has_kings
-from fukayomi.web.records import LARGEST_UPLOAD, RecordTree
+from fukayomi.web.records import RecordTree
 from fukayomi.web.state import State
 
 if TYPE_CHECKING:

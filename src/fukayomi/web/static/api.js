@@ -2,7 +2,9 @@
 
 /** @param {string} method @param {string} path @param {BodyInit} [body] @param {Record<string, string>} [headers] */
 async function request(method, path, body, headers = {}) {
-  const response = await fetch(path, {method, body, headers, credentials: "same-origin"});
+  const response = await fetch(path, {method, body, headers, credentials: "same-origin"}).catch(() => {
+    throw new Error("the server does not answer");
+  });
   if (response.ok) return response;
   let text = `${response.status} ${response.statusText}`;
   try {

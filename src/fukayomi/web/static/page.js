@@ -17,7 +17,7 @@ import {Files} from "./record/files.js";
 import {emptyRecord, Game} from "./record/game.js";
 import {Keeper} from "./record/keeping.js";
 import {Setup} from "./record/setup.js";
-import {icon, moveBar, recordView, scrollToCurrent} from "./record/view.js";
+import {icon, moveBar, recordView, scrollToCurrent, showComment} from "./record/view.js";
 import {GameReport} from "./report/report.js";
 import {RunList} from "./runs/list.js";
 import {remember, setting} from "./settings.js";
@@ -54,7 +54,7 @@ export class Page {
     this.keeper = new Keeper(this);
     this.facts = new FactBook(
       (game, id, facts) => this.factsArrived(game, id, facts),
-      error => this.notify(error.message),
+      error => this.notify(this.because(error)),
     );
     this.flip = false;
     this.message = "";
@@ -68,6 +68,8 @@ export class Page {
     this.wasConnected = false;
     /** The node that was scrolled into sight. @type {RecordNode | null} */
     this.scrolledTo = null;
+    /** The move whose comment is being written while a game goes on. @type {{game: Game, id: number} | null} */
+    this.noted = null;
     /** The tab whose name was scrolled into sight, where not all names fit. @type {Tab | null} */
     this.tabInSight = null;
     /** How far the page was scrolled when a tab was left. @type {Map<Tab, number>} */
@@ -107,7 +109,7 @@ export class Page {
       this.game = this.keeper.goOn(returned.game);
       this.flip = returned.flip;
       this.report.goOn(returned.job);
-      if (returned.setup !== null) this.setup.open(returned.setup);
+      if (returned.setup) this.setup.goOn(returned.setup);
     }
     this.keeper.listen();
     this.tab.enter();
@@ -229,7 +231,8 @@ export class Page {
     if (game === before) return;
     this.setup.close();
     this.game = game;
-    if (!before.isEmpty) this.undoable(before.isEdited ? this.t("undo.opened") : "", () => this.show(before));
+    if (!before.isEmpty)
+      this.undoable(before.isEdited ? this.t(this.keeper.isKeeping ? "undo.opened" : "undo.unkept") : "", () => this.show(before));
     this.positionChanged();
   }
 
@@ -260,6 +263,23 @@ export class Page {
     const next = /** @type {{text: string, run: () => void} | null} */ (this.undoing);
     if (next) next.text = "";
     this.play.followAgain();
+    this.update();
+  }
+
+  /** The node whose comment the field shows: that on the board, or that where the reader is still writing. */
+  get notedNode() {
+    const {game, noted} = this;
+    return noted?.game === game && game.nodes.has(noted.id) ? noted.id : game.place;
+  }
+
+  /** The board is about to go on from a move: who is writing its comment stays with it. @param {Game} game */
+  keepNoting(game) {
+    if (game === this.game && document.activeElement?.id === "comment") this.noted ??= {game, id: game.place};
+  }
+
+  /** The comment is written. */
+  endNoting() {
+    this.noted = null;
     this.update();
   }
 
@@ -435,7 +455,7 @@ export class Page {
     this.report.goToMistake(direction);
   }
 
-  /** Stop everything that searches. */
+  /** Stop what searches for the position on the board, and what the reader is about to do. The analysis of a game goes on. */
   stopAll() {
     if (this.view.choice.length) {
       this.view.clear();
@@ -443,7 +463,6 @@ export class Page {
       return;
     }
     this.live.stop();
-    this.report.stop();
     this.setup.close();
     this.view.clear();
     this.update();
@@ -453,6 +472,7 @@ export class Page {
 
   render() {
     this.draw(this.template());
+    showComment(this);
     if (this.scrolledTo !== this.game.current) scrollToCurrent();
     this.scrolledTo = this.game.current;
     if (this.tabInSight !== this.tab) document.getElementById(`tab-${this.tab.id}`)?.scrollIntoView({block: "nearest", inline: "nearest"});
@@ -548,7 +568,7 @@ export class Page {
     return html`<div class="banners">
       ${lost ? html`<p class="banner warning" role="status">${t("page.offline")}</p>` : nothing}
       ${network?.state === "loading" ? html`<p class="banner" role="status">${t("page.loading")}</p>` : nothing}
-      ${network?.state === "failed" ? html`<p class="banner warning" role="status">${t("page.failed")} ${network.text}</p>` : nothing}
+      ${network?.state === "failed" ? html`<p class="banner warning" role="status">${t("page.failed")} ${reasonIn(network.text, this.language)}</p>` : nothing}
       ${
         this.message
           ? html`<p class="banner" role="status"><span>${this.message}</span>

@@ -85,7 +85,7 @@ export class PlayedGame {
     const {page} = this;
     /** @type {PlayMessage} */
     const state = await api.get(`api/play/${id}`);
-    const record = page.game.played === id ? page.game : await page.keeper.recordOf(id);
+    const record = page.game.played === id ? page.game : await page.keeper.find(({played}) => played === id);
     if (this.running) return; // another one is being played
     keep(id);
     this.record = record ?? new Game(page.changed, emptyRecord(state.start, state.names));
@@ -107,6 +107,7 @@ export class PlayedGame {
       this.line = [0];
       page.setFlip(state.color === "white");
       keep(state.id);
+      page.notify("");
       this.take(this.early?.id === state.id && this.early.version > state.version ? this.early : state);
       this.record.changed("notes");
       page.show(this.record);
@@ -217,7 +218,7 @@ export class PlayedGame {
 
   /** Bring the record to the game. @param {PlayMessage} state */
   follow(state) {
-    const {record} = this;
+    const {page, record} = this;
     if (!record) return;
     const before = this.line.filter(id => record.nodes.has(id));
     const wasAtEnd = record.place === before.at(-1);
@@ -230,7 +231,10 @@ export class PlayedGame {
     const back = before.filter(id => !line.includes(id));
     if (back.length && !this.isNoted(record, back)) record.remove(back[0]);
     const hasChanged = back.length > 0 || record.nodes.size !== size || line.length !== before.length;
-    if (wasAtEnd || !record.nodes.has(record.place)) record.visit(this.end);
+    if (wasAtEnd || !record.nodes.has(record.place)) {
+      if (record.place !== this.end) page.keepNoting(record);
+      record.visit(this.end);
+    }
     if (hasChanged) record.changed("moves");
     else if (wasAtEnd) record.changed("place");
   }

@@ -8,7 +8,16 @@ import {Game} from "./game.js";
 /** @import {AnalysisDocument, GameRecord, OpenedGames, ServedFile} from "documents" */
 /** @import {Returned} from "./keeping.js" */
 
-/** A game of the list, which keeps what the reader changes in it. @typedef {{record: GameRecord, analysis?: AnalysisDocument, game?: Game}} Listed */
+/**
+ * A game of the list, which keeps what the reader changes in it.
+ * @typedef {{record: GameRecord, analysis?: AnalysisDocument, game?: Game, kept?: string}} Listed  `kept`: as which record
+ *   it is kept, after the page was loaded again.
+ */
+/**
+ * What a reload goes on with of the list: its file of the command line or else its games, as which records they are kept,
+ * and the number of the game on the board.
+ * @typedef {{served: number, games: Listed[], kept: string[], at: number}} KeptList
+ */
 
 const FORMATS = ["kif", "csa", "jkf", "usi"];
 /** @param {ServedFile} file */
@@ -92,18 +101,31 @@ export class Files {
    */
   async openFirst(returned) {
     const files = this.page.state.files;
-    const first = files.find(file => isGame(file) && file.id === returned?.list?.served) ?? files.find(isGame);
+    const list = returned?.list;
+    const first = files.find(file => isGame(file) && file.id === list?.served) ?? files.find(isGame);
     const staysOnTab = location.hash !== "";
-    if (first) await this.openServed(first.id, {staysOnTab, stays: returned !== null});
+    if (list?.games?.length) this.games = list.games;
+    else if (first) await this.openServed(first.id, {staysOnTab, stays: returned !== null});
     else if (files.length && !staysOnTab) this.page.openTab(files[0].kind === "matches" ? "matches" : "training");
-    const listed = returned?.list && first?.id === returned.list.served ? this.games[returned.list.at] : undefined;
-    if (listed) listed.game = this.page.game;
+    if (list && this.served === list.served && this.games.length === list.kept?.length) {
+      this.games.forEach((each, index) => {
+        each.kept = list.kept[index];
+      });
+      if (this.games[list.at]) this.games[list.at].game = this.page.game;
+    }
     this.page.update();
   }
 
-  /** Where the list is: its file of the command line, and the number of the game on the board; what a reload goes on with. */
+  /** What a reload goes on with of the list; null if there is none. @returns {KeptList | null} */
   get place() {
-    return this.served ? {served: this.served, at: this.games.findIndex(({game}) => game === this.page.game)} : null;
+    const {games, served, page} = this;
+    if (!served && games.length < 2) return null;
+    return {
+      served,
+      games: served ? [] : games.map(({record, analysis}) => ({record, analysis})),
+      kept: games.map(({game, kept = ""}) => (game?.isEdited ? game.id : kept)),
+      at: games.findIndex(({game}) => game === page.game),
+    };
   }
 
   /** A record of the command line. @param {number} id @param {{staysOnTab?: boolean, stays?: boolean}} [how] */
@@ -126,9 +148,9 @@ export class Files {
     if (files.length) await this.openFiles(files);
   }
 
-  /** @param {string} text */
+  /** @param {string} text @returns {Promise<boolean>}  Whether there is a game in it. */
   async openText(text) {
-    if (text.trim()) await this.take([{name: "", ask: () => api.upload("api/records?name=", text)}]);
+    return text.trim() !== "" && (await this.take([{name: "", ask: () => api.upload("api/records?name=", text)}]));
   }
 
   /**
@@ -147,7 +169,10 @@ export class Files {
       try {
         const answer = await ask();
         found.push(...answer.games.map((record, index) => ({record, analysis: index ? undefined : answer.analysis})));
-        problems.push(...answer.problems, answer.left_out ? page.t("files.leftOut", {count: answer.left_out}) : "");
+        problems.push(
+          ...answer.problems.map(each => page.because(each)),
+          answer.left_out ? page.t("files.leftOut", {count: answer.left_out}) : "",
+        );
       } catch (error) {
         const text = page.because(error);
         problems.push(page.t("files.refused", {text: files.length > 1 && !text.includes(name) ? `${name}: ${text}` : text}));
@@ -160,7 +185,7 @@ export class Files {
       this.served = 0;
     }
     const [first] = found;
-    if (!stays) this.openListed(first, staysOnTab);
+    if (!stays) await this.openListed(first, staysOnTab);
     else if (first.analysis && !page.game.analysis && !page.report.kept)
       page.report.show(first.analysis, new Game(() => {}, first.record).mainKey);
     if (first.analysis && !staysOnTab) page.openTab("game");
@@ -168,8 +193,9 @@ export class Files {
   }
 
   /** Put a game of the list on the board, with what the reader has changed in it. @param {Listed} listed @param {boolean} [staysOnTab] */
-  openListed(listed, staysOnTab = false) {
+  async openListed(listed, staysOnTab = false) {
     const {page} = this;
+    if (!listed.game && listed.kept) listed.game = await page.keeper.find(({id}) => id === listed.kept);
     listed.game ??= new Game(page.changed, listed.record);
     if (listed.analysis) listed.game.analysis ??= {document: listed.analysis, key: listed.game.mainKey};
     page.show(listed.game);
@@ -262,10 +288,10 @@ export class Files {
     </div>`;
   }
 
-  /** A record that was pasted is opened at once; typing goes on until the button is pressed. */
-  openPasted() {
+  /** A record that was pasted is opened at once; typing goes on until the button is pressed. What cannot be read stays in the field. */
+  async openPasted() {
     const field = /** @type {HTMLTextAreaElement} */ (document.getElementById("pasted"));
-    this.openText(field.value);
+    if (!(await this.openText(field.value))) return;
     field.value = "";
     field.closest("details")?.removeAttribute("open");
   }

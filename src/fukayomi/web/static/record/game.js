@@ -400,9 +400,9 @@ export class Game {
     });
   }
 
-  /** A comment on the move on the board. @param {string} text */
-  comment(text) {
-    this.current.comment = text;
+  /** A comment on a move. @param {string} text @param {number} [id] */
+  comment(text, id = this.place) {
+    this.node(id).comment = text;
     this.changed("notes");
   }
 

@@ -2,15 +2,16 @@
 // large), written after each change, listed, and offered again. A reload goes on where it was (sessionStorage, which can be
 // written while the page is left).
 
-import {isHandicap, sfenOf} from "../position.js";
+import {isHandicap} from "../position.js";
 import {remember, setting} from "../settings.js";
 import {html, nothing} from "../vendor/lit-html.js";
 import {Game} from "./game.js";
 
 /** @import {Page} from "../page.js" */
+/** @import {KeptList} from "./files.js" */
 /** @import {KeptGame} from "./game.js" */
 
-/** What a reload goes on with. @typedef {{game: KeptGame, flip: boolean, job: {id: number, key: string} | null, setup: string | null, list: {served: number, at: number} | null}} Returned */
+/** What a reload goes on with. @typedef {{game: KeptGame, flip: boolean, job: {id: number, key: string} | null, setup: {text: string, draft: KeptGame | null} | null, list: KeptList | null}} Returned */
 
 const RETURNED = "fukayomi.record";
 const STORE = "records";
@@ -22,6 +23,16 @@ const RELEASE_MS = 1000;
 
 /** @param {string} id */
 const lockOf = id => `fukayomi.record.${id}`;
+
+/** Store what a reload goes on with; whether the browser took it. @param {Returned | null} returned */
+function store(returned) {
+  try {
+    sessionStorage.setItem(RETURNED, JSON.stringify(returned));
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 /** @template T @param {IDBRequest<T>} request @returns {Promise<T>} */
 const answerOf = request =>
@@ -67,6 +78,8 @@ export class Keeper {
     this.waiting = new Set();
     /** The writing that goes on. @type {Promise<void> | null} */
     this.writing = null;
+    /** Whether what was changed last is kept. */
+    this.isKeeping = true;
     /** What the list shows, the newest first. @type {KeptGame[]} */
     this.list = [];
     /** The reader's last work, which is offered. @type {KeptGame | null} */
@@ -86,16 +99,31 @@ export class Keeper {
 
   async write() {
     await this.opened;
+    if (!this.database && this.isKeeping) this.fail(this.page.t("kept.unavailable"));
     while (this.database && this.waiting.size) {
       const games = [...this.waiting];
       await Promise.all(games.map(game => this.claim(game)));
       for (const game of games) this.waiting.delete(game);
       try {
         await this.put(games.map(game => game.kept));
+        this.isKeeping = true;
       } catch (error) {
-        this.page.notify(this.page.t("kept.failed", {text: this.page.because(error)}));
+        for (const game of games) this.waiting.add(game); // with the next change
+        return this.fail(this.page.t("kept.failed", {text: this.whyFull(error)}));
       }
     }
+  }
+
+  /** Tell the reader that nothing is kept. @param {string} text */
+  fail(text) {
+    if (this.isKeeping) this.page.notify(text);
+    this.isKeeping = false;
+  }
+
+  /** Why the browser keeps nothing. @param {unknown} error */
+  whyFull(error) {
+    const {page} = this;
+    return error instanceof DOMException && error.name === "QuotaExceededError" ? page.t("kept.full") : page.because(error);
   }
 
   /** Write records; what was asked for is written, even if the page is closed meanwhile. @param {KeptGame[]} kept */
@@ -127,26 +155,25 @@ export class Keeper {
     return claimed;
   }
 
-  /** Write when the page is left. */
+  /** Write when the page is left; what cannot be kept is asked about. */
   listen() {
+    addEventListener("beforeunload", event => {
+      if (!this.isKeeping) event.preventDefault();
+    });
     addEventListener("pagehide", () => {
       const {page} = this;
       const {game, report, flip, setup} = page;
       if (game.isEdited && this.games.has(game)) this.waiting.add(game);
-      this.put([...this.waiting].map(each => each.kept));
+      this.put([...this.waiting].map(each => each.kept)).catch(() => undefined); // the reader was told
       /** @type {Returned} */
       const returned = {
         game: {...game.kept, analysis: null},
         flip,
         job: report.kept,
-        setup: setup.isOpen ? sfenOf(setup.position) : null,
+        setup: setup.isOpen ? {text: setup.text, draft: setup.draft?.kept ?? null} : null,
         list: page.files.place,
       };
-      try {
-        sessionStorage.setItem(RETURNED, JSON.stringify(returned));
-      } catch {
-        sessionStorage.removeItem(RETURNED); // too large, or nothing may be stored
-      }
+      if (!store(returned) && !store({...returned, list: null})) store(null); // too large, or nothing may be stored
     });
   }
 
@@ -229,11 +256,11 @@ export class Keeper {
     page.play.goOn(game);
   }
 
-  /** The kept record of a game against the engine. @param {string} played */
-  async recordOf(played) {
-    const known = [...this.games.keys()].find(each => each.played === played);
+  /** The newest kept record of a kind. @param {(record: Game | KeptGame) => boolean} isIt */
+  async find(isIt) {
+    const known = [...this.games.keys()].find(isIt);
     if (known) return known;
-    const kept = (await this.read()).find(each => each.played === played);
+    const kept = (await this.read()).find(isIt);
     if (!kept) return undefined;
     const game = Game.from(this.page.changed, kept);
     this.claim(game, {isKept: true});

@@ -7,6 +7,7 @@ import {html, nothing} from "../vendor/lit-html.js";
 import {emptyRecord, Game} from "./game.js";
 
 /** @import {Page} from "../page.js" */
+/** @import {KeptGame} from "./game.js" */
 
 const PALETTE = ["K", "R", "B", "G", "S", "N", "L", "P", "+R", "+B", "+S", "+N", "+L", "+P"];
 const EMPTY = "9/9/9/9/9/9/9/9/9 b - 1";
@@ -20,38 +21,84 @@ export class Setup {
     /** The piece of the palette that the next tap places; "" removes. @type {string | null} */
     this.piece = null;
     this.error = "";
+    /** What was typed into the field of the SFEN and is not on the board yet. @type {string | null} */
+    this.typed = null;
     /** The position with which it began. */
     this.first = START;
+    /** The record that keeps what is set up. @type {Game | null} */
+    this.draft = null;
   }
 
-  /** @param {string} [sfen]  Another position than that on the board. */
-  open(sfen) {
+  /** The position as text, or what is typed of one. */
+  get text() {
+    return this.typed ?? sfenOf(this.position);
+  }
+
+  /** @param {string} [text]  Another position than that on the board, or what is typed of one. */
+  open(text) {
     this.isOpen = true;
     this.first = sfenOf({...copyOf(this.page.game.position), ply: 1});
-    this.position = parse(sfen ?? this.first);
+    this.position = parse(this.first);
     this.piece = null;
     this.error = "";
+    this.typed = null;
+    if (text === undefined) this.draft = null;
+    else this.take(text);
     this.page.view.clear();
     this.page.live.positionChanged();
     this.page.update();
+  }
+
+  /** Go on after the page was loaded again. @param {{text: string, draft: KeptGame | null}} before */
+  goOn({text, draft}) {
+    if (draft) this.draft = this.page.keeper.goOn(draft);
+    this.open(text);
   }
 
   /** Close it. What was set up can be brought back. */
   close() {
     if (!this.isOpen) return;
     this.isOpen = false;
-    const sfen = sfenOf(this.position);
-    if (sfen !== this.first) this.page.undoable(this.page.t("undo.setup"), () => this.open(sfen));
+    const {text} = this;
+    if (text !== this.first) this.page.undoable(this.page.t("undo.setup"), () => this.open(text));
     this.page.view.clear();
     this.page.live.positionChanged();
     this.page.update();
   }
 
-  /** Use another position. @param {string} sfen */
+  /** Text was typed, which may be no position yet. @param {string} text */
+  type(text) {
+    this.typed = text;
+    this.page.update();
+  }
+
+  /** Use another position, and say what is wrong with it. @param {string} sfen */
   show(sfen) {
+    this.error = this.take(sfen) ? "" : this.page.t("setup.notSfen");
+    this.page.update();
+  }
+
+  /** Put a text on the board if it is a position. @param {string} sfen */
+  take(sfen) {
     const text = sfen.trim().replace(/^(position )?sfen /, "");
-    this.error = isSfen(text) ? "" : this.page.t("setup.notSfen");
-    if (!this.error) this.position = parse(text);
+    const isPosition = isSfen(text);
+    if (isPosition) {
+      this.position = parse(text);
+      this.changed();
+    } else this.typed = sfen;
+    return isPosition;
+  }
+
+  /** Another position is set up: it is kept like a record that was changed. */
+  changed() {
+    this.error = "";
+    this.typed = null;
+    const sfen = sfenOf(this.position);
+    if (sfen !== (this.draft?.start ?? this.first)) {
+      this.draft ??= new Game(this.page.changed, emptyRecord(sfen));
+      this.draft.reset(emptyRecord(sfen));
+      this.draft.changed("notes");
+    }
     this.page.update();
   }
 
@@ -74,8 +121,7 @@ export class Setup {
       if (piece) squares.set(to, piece);
       else squares.delete(to);
     }
-    this.error = "";
-    this.page.update();
+    this.changed();
   }
 
   /** A piece tapped twice: promoted, then the other side's. @param {string} square */
@@ -85,11 +131,13 @@ export class Setup {
     if (!piece || square.includes(":")) return;
     const canPromote = !"KG".includes(piece.toUpperCase()) && !piece.startsWith("+");
     squares.set(square, canPromote ? `+${piece}` : swapSide(piece.replace("+", "")));
-    this.page.update();
+    this.changed();
   }
 
   async use() {
     const {page} = this;
+    if (this.typed !== null) this.show(this.typed);
+    if (this.typed !== null) return; // it is no position
     const sfen = sfenOf(this.position);
     try {
       await api.post("api/position", {sfen, moves: []});
@@ -99,7 +147,7 @@ export class Setup {
       return;
     }
     this.first = sfen; // nothing is lost
-    const game = new Game(page.changed, emptyRecord(sfen));
+    const game = this.draft ?? new Game(page.changed, emptyRecord(sfen));
     game.changed("notes"); // a position that was set up is work, too
     page.show(game);
   }
@@ -132,11 +180,12 @@ export class Setup {
         <button type="button" data-action="clear" @click=${() => this.show(EMPTY)}>${t("setup.clear")}</button>
         <label>${t("setup.turn")} <select id="turn" @change=${event => {
           position.turn = event.target.value === "w" ? "w" : "b";
-          this.page.update();
+          this.changed();
         }}>${["b", "w"].map(side => html`<option value=${side} ?selected=${position.turn === side}>${t(`side.${side}`)}</option>`)}</select></label>
       </div>
       <label for="sfen">SFEN</label>
-      <input id="sfen" autocomplete="off" spellcheck="false" .value=${sfen} @change=${event => this.show(event.target.value)}>
+      <input id="sfen" autocomplete="off" spellcheck="false" .value=${this.text}
+        @input=${event => this.type(event.target.value)} @change=${event => this.show(event.target.value)}>
       ${this.error ? html`<p class="error" role="alert">${this.error}</p>` : nothing}
       <div class="row"><button type="button" class="primary" data-action="use" @click=${() => this.use()}>${t("setup.use")}</button>
         <button type="button" data-action="cancel" @click=${() => this.close()}>${t("setup.cancel")}</button></div>

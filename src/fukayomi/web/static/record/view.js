@@ -21,6 +21,9 @@ const ICONS = {
   flip: "M7 4v14M7 4L3 9M7 4L11 9M17 20V6M17 20L13 15M17 20L21 15",
 };
 
+/** Characters of a comment, as many as the server takes. */
+const LONGEST_COMMENT = 20_000;
+
 /** An icon as a path. @param {string} name */
 export const icon = name => html`<svg class="icon-picture" viewBox="0 0 24 24" aria-hidden="true"><path d=${ICONS[name]} /></svg>`;
 
@@ -69,6 +72,7 @@ export function recordView(page) {
   const {t, game} = page;
   const sides = /** @type {const} */ (["b", "w"]);
   const header = Object.entries(game.facts.header).filter(([, value]) => value);
+  const noted = game.node(page.notedNode);
   return html`
     ${page.files.lists()}
     <details class="facts"><summary>${t("record.facts")}</summary>
@@ -83,8 +87,9 @@ export function recordView(page) {
       ${ending(page)}
     </div>
     ${branches(page)}
-    <label for="comment">${t("record.comment")}</label>
-    <textarea id="comment" rows="3" .value=${game.current.comment ?? ""} @input=${event => game.comment(event.target.value)}></textarea>
+    <label for="comment">${t("record.comment")}${noted === game.current ? nothing : html` <small data-noted=${noted.id}>${game.plyOf(noted.id)} ${page.nameOf(noted)}</small>`}</label>
+    <textarea id="comment" rows="3" maxlength=${LONGEST_COMMENT}
+      @input=${event => game.comment(event.target.value, page.notedNode)} @blur=${() => page.endNoting()}></textarea>
     <div class="row">
       <button type="button" data-action="promote" ?disabled=${isMain(game)} @click=${() => page.changeRecord("", () => game.promote(game.place))}>${t("record.promote")}</button>
       <button type="button" data-action="delete" ?disabled=${game.current.parent === null} @click=${() => page.deleteFrom(game.place)}>${t("record.delete")}</button>
@@ -156,7 +161,15 @@ function moveRow(page, node, ply) {
 function wheel(event, page) {
   if (event.ctrlKey || event.deltaY === 0) return;
   event.preventDefault();
+  page.noted = null;
   page.game.step(event.deltaY > 0 ? 1 : -1);
+}
+
+/** Show the comment. What was typed since the last drawing is not in the template, so the field itself is looked at. @param {Page} page */
+export function showComment(page) {
+  const field = /** @type {HTMLTextAreaElement | null} */ (document.getElementById("comment"));
+  const {comment} = page.game.node(page.notedNode);
+  if (field && field.value !== (comment ?? "")) field.value = comment ?? "";
 }
 
 /** Keep the current move in sight. */

@@ -146,7 +146,7 @@ export class GameReport {
       }
       if (!ACTIVE.includes(state)) {
         this.job = null;
-        if (state === "failed" && !job.isOld) page.notify(page.t("game.failed", {text}));
+        if (state === "failed" && !job.isOld) page.notify(page.t("game.failed", {text: page.because(text)}));
       }
     } catch (error) {
       if (this.job !== job) return;

@@ -1,5 +1,5 @@
 // Follows documents of the server: asks again now and then, only while the reader can see them, and gets nothing twice.
-import {api, messageOf} from "../api.js";
+import {api} from "../api.js";
 
 /** @import {Page} from "../page.js" */
 
@@ -70,8 +70,9 @@ export class Follower {
         }
       } catch (error) {
         if (round !== this.round) return;
-        if (this.error !== messageOf(error)) {
-          this.error = messageOf(error);
+        const text = this.page.because(error);
+        if (this.error !== text) {
+          this.error = text;
           this.page.update();
         }
       }

@@ -1,6 +1,6 @@
 // The games of a match or of self-play, the last first; each opens on the board.
 
-import {api, messageOf} from "../api.js";
+import {api} from "../api.js";
 import {html, nothing} from "../vendor/lit-html.js";
 import {moment, number} from "./numbers.js";
 
@@ -64,10 +64,10 @@ export class GameList {
       /** @type {GamePage | {error: string}} */
       const found = await api.get(`${source}/games${query}`);
       if (source !== this.source) return;
-      this.error = "error" in found ? found.error : "";
+      this.error = "error" in found ? this.page.because(found.error) : "";
       if (!("error" in found)) arrived(found);
     } catch (error) {
-      if (source === this.source) this.error = messageOf(error);
+      if (source === this.source) this.error = this.page.because(error);
     } finally {
       if (source === this.source) this.isLoading = false;
       this.page.update();
@@ -83,7 +83,7 @@ export class GameList {
       } = await api.get(`${this.source}/games/${number}`);
       this.page.openRecord(record);
     } catch (error) {
-      this.page.notify(messageOf(error));
+      this.page.notify(this.page.because(error));
     }
   }
 

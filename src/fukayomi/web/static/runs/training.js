@@ -106,7 +106,7 @@ export class TrainingRuns {
     const good = found.flatMap((document, color) => (document && !("error" in document) ? [{color, document, name: document.name}] : []));
     requestAnimationFrame(followTheme);
     return html`${this.controls(good)}
-      ${found.map(document => (document && "error" in document ? html`<p class="error" role="alert">${document.name}: ${document.error}</p>` : nothing))}
+      ${found.map(document => (document && "error" in document ? html`<p class="error" role="alert">${document.name}: ${this.page.because(document.error)}</p>` : nothing))}
       ${good.length ? html`<div class="charts">${this.panels(good)}</div>${this.differences(good)}${this.lastTests(good)}` : nothing}`;
   }
 

@@ -106,7 +106,7 @@ export class AnalyseTab extends Tab {
         ? t("live.numbers", {nodes: whole(report.nodes), nps: whole(Math.round(report.nps)), seconds: (report.time_ms / 1000).toFixed(1)})
         : "";
     return html`<p class=${`live-state ${state === "taken" || state === "error" ? "warning" : "muted"}`} data-state=${state}>${t(`live.state.${state}`)}
-      ${state === "error" ? live.errorText : numbers}</p>`;
+      ${state === "error" ? this.page.because(live.errorText) : numbers}</p>`;
   }
 
   /** @param {ReportMessage} report */

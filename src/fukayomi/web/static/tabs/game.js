@@ -70,7 +70,8 @@ export class GameTab extends Tab {
   }
 
   positionChanged() {
-    if (this.quiz && this.quiz.game !== this.page.game) this.quiz = null; // another record is on the board
+    const {game, report} = this.page;
+    if (this.quiz && (this.quiz.game !== game || !report.current)) this.quiz = null; // its game is on the board no more
     this.trial = null;
     this.page.report?.positionChanged();
   }
@@ -124,7 +125,7 @@ export class GameTab extends Tab {
     const {t, report} = this.page;
     return html`<div class="row"><progress aria-label=${t("game.start")} max=${total || 1} .value=${done}></progress>
       <span data-progress>${t("game.progress", {done, total})}</span>
-      <button type="button" data-action="stop-job" title="Esc" @click=${() => report.stop()}>${t("game.stop")}</button></div>`;
+      <button type="button" data-action="stop-job" @click=${() => report.stop()}>${t("game.stop")}</button></div>`;
   }
 
   hidden() {

@@ -67,7 +67,7 @@ export class MatchesTab extends Tab {
   view() {
     const {found, page} = this;
     if (!found) return html`<p class="muted">${page.t("runs.loading")}</p>`;
-    if ("error" in found) return html`<p class="error" role="alert">${found.name}: ${found.error}</p>`;
+    if ("error" in found) return html`<p class="error" role="alert">${found.name}: ${page.because(found.error)}</p>`;
     const parts = [matchState, sprtView, leagueTable, crossTable, pairTable, endings, forfeitTable, timesTable];
     return html`${parts.map(part => part(page, found))}
       ${found.members ? html`<section class="card"><h2>${page.t("match.members")}</h2><p class="row">${found.members.map(({id, name}) => html`<button type="button" @click=${() => this.choose(id)}>${name}</button>`)}</p></section>` : nothing}

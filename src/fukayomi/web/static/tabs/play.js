@@ -156,7 +156,7 @@ export class PlayTab extends Tab {
   situation(state) {
     const {page} = this;
     const {t} = page;
-    if (state.error) return t("play.failed", {text: state.error});
+    if (state.error) return t("play.failed", {text: page.because(state.error)});
     if (state.phase === "reader") return t("play.yourTurn");
     if (state.phase === "engine") return t("play.thinking");
     const how = page.word("play.end", state.end ?? "error");

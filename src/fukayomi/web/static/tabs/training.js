@@ -108,7 +108,7 @@ export class TrainingTab extends Tab {
   singleView() {
     const {found, page, charts} = this;
     if (!found) return html`<p class="muted">${page.t("runs.loading")}</p>`;
-    if ("error" in found) return html`<p class="error" role="alert">${found.name}: ${found.error}</p>`;
+    if ("error" in found) return html`<p class="error" role="alert">${found.name}: ${page.because(found.error)}</p>`;
     return found.kind === "learning" ? learningView(page, found, charts) : html`${selfplayView(page, found, charts)}${this.games.render()}`;
   }
 }
