@@ -111,7 +111,7 @@ def minmax(
             start,
             side={BookSide.BLACK: BLACK, BookSide.WHITE: WHITE}.get(options.side),
             settings=settings,
-            judge=None if network is None else lambda positions: _judged(network, positions),
+            judge=None if network is None else lambda positions: judged(network, positions),
             listener=listener,
         )
     if not found.entries:
@@ -147,7 +147,7 @@ def _start(text: str) -> Position:
         raise typer.BadParameter(str(error), param_hint="--startsfen") from error
 
 
-def _judged(network: "Network", positions: Sequence[Position]) -> list[tuple[float, Mapping[Move, float]]]:
+def judged(network: "Network", positions: Sequence[Position]) -> list[tuple[float, Mapping[Move, float]]]:
     evaluation = network.evaluate(positions)
     return list(zip(evaluation.winrates.tolist(), evaluation.policies, strict=True))
 
