@@ -13,7 +13,6 @@ from fukayomi._lazy import lazy
 if TYPE_CHECKING:
     from fukayomi.book_growth.growth import Growth, GrowthListener, grow_book, read_growth
     from fukayomi.book_growth.journal import BookState, Round
-    from fukayomi.book_growth.page import write_page
     from fukayomi.book_growth.settings import GamesFrom, GrowSettings, GrowthError
 
 __all__ = [
@@ -26,7 +25,6 @@ __all__ = [
     "Round",
     "grow_book",
     "read_growth",
-    "write_page",
 ]
 
 __getattr__, __dir__ = lazy(
@@ -34,7 +32,6 @@ __getattr__, __dir__ = lazy(
     {
         ".growth": ("Growth", "GrowthListener", "grow_book", "read_growth"),
         ".journal": ("BookState", "Round"),
-        ".page": ("write_page",),
         ".settings": ("GamesFrom", "GrowSettings", "GrowthError"),
     },
 )

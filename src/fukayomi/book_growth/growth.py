@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from fukayomi.arena.game.player import Failure
-from fukayomi.arena.match.match import StartWorkers
-from fukayomi.arena.match.state import MatchListener, MatchResult, MatchState
+from fukayomi.arena.match.match import NOTES, StartWorkers
+from fukayomi.arena.match.state import MatchListener, MatchState, read_state
 from fukayomi.arena.match.workers import LocalWorkers
 from fukayomi.arena.results.game import Game
-from fukayomi.arena.results.match_db import read_games
+from fukayomi.arena.results.match_db import DATABASE, read_games
 from fukayomi.book.book import Book
 from fukayomi.book.minmax.frontier import frontier
 from fukayomi.book.minmax.games import SAY_NOTHING, GameColumns
@@ -25,6 +25,7 @@ from fukayomi.book.minmax.reach import Judge
 from fukayomi.book.moves import BookError
 from fukayomi.book.stored import write_book
 from fukayomi.book_growth.journal import JOURNAL_NAME, BookState, Round, read_journal, write_journal
+from fukayomi.book_growth.page import write_page
 from fukayomi.book_growth.playing import PlannedMatch, play_matches
 from fukayomi.book_growth.rounds import ask_engines, match_settings, openings, round_folder
 from fukayomi.book_growth.settings import (
@@ -74,8 +75,11 @@ class Growth(Tabular):
     """The rounds that are done."""
     new_games: int = 0
     """Games played in this run."""
-    seconds: float = 0.0
-    """Time of this run."""
+    began_s: float = field(default_factory=time.monotonic)
+
+    def games_an_hour(self) -> float | None:
+        """Games per hour in this run; None before its first game."""
+        return self.new_games / (time.monotonic() - self.began_s) * 3600 if self.new_games else None
 
     @property
     def is_complete(self) -> bool:
@@ -252,9 +256,9 @@ class _Run:
     ) -> None:
         self._growth, self._settings, self._folder = growth, growth.settings, growth.folder
         self._judge, self._listener, self._start_workers, self._at_once = judge, listener, start_workers, at_once
+        self._noted: set[str] = set()
         self._games = PlayedGames(growth.settings)
         self._solved: dict[Color, Solved | None] = {}
-        self._began_s = time.monotonic()
 
     def go_on(self) -> None:
         """Play until the last round."""
@@ -263,6 +267,7 @@ class _Run:
             self._games.add_round(self._folder, number)
             self._listener.progress("reading rounds", number, len(growth.rounds))
         self._make_books()  # a kill may have left those of a round that is not in the journal
+        write_page(growth, self._solved)
         if growth.is_complete:
             return
         options = ask_engines(self._settings)
@@ -272,6 +277,7 @@ class _Run:
             self._games.add_round(self._folder, number)
             growth.rounds.append(self._round(number))
             write_journal(self._folder, growth.rounds)
+            write_page(growth, self._solved)
             self._listener.round_ended(growth)
 
     def _play(self, number: int, options: dict[str, dict[str, str]]) -> None:
@@ -285,24 +291,25 @@ class _Run:
             )
             for side, share in zip(sides, shares, strict=True)
         ]
-        listener = _Games(self._listener, self._growth, number, settings.games * len(sides), self._began_s)
-        results = play_matches(matches, listener, self._start_workers, at_once=sum(shares) <= self._at_once)
-        for result in results:
-            self._check(result, number)
+        waiting = [match for match in matches if not _is_played(match)]
+        played = settings.games * (len(matches) - len(waiting))
+        listener = _Games(self._listener, self._growth, number, settings.games * len(sides), played, self._noted)
+        play_matches(waiting, listener, self._start_workers, at_once=sum(shares) <= self._at_once)
+        for match in matches:
+            self._check(read_state(match.folder), number)
 
     def _has_book(self, side: Color) -> bool:
         return book_path(self._folder, side).is_file()
 
-    def _check(self, result: MatchResult, number: int) -> None:
+    def _check(self, state: MatchState, number: int) -> None:
         """Refuse a round that cannot go on, or says nothing."""
-        state = result.state
         why = "; ".join(failure_text(failure) for _, failure in state.failures[-1:])
-        if result.unplayed:
+        if state.missing:
             raise GrowthError(
-                f"{counted(result.unplayed, 'game')} of round {number} left out: {why}. Run the same command again to "
+                f"{counted(state.missing, 'game')} of round {number} left out: {why}. Run the same command again to "
                 "play them; --restart restarts engines that fail"
             )
-        if all(game.termination in SAY_NOTHING for game in result.games):
+        if sum(state.standings.terminations[ending] for ending in SAY_NOTHING) == state.played:
             raise GrowthError(
                 f"all games of round {number} in {state.folder} ended by forfeits{why and f': {why}'}. See to the "
                 "engines, remove this folder, and run the same command again"
@@ -358,19 +365,30 @@ def failure_text(failure: Failure) -> str:
     return f"{failure.engine} failed ({failure.kind}: {detail})"
 
 
-class _Games(Forwarder, MatchListener):
-    """Counts the games of a round."""
+def _is_played(match: PlannedMatch) -> bool:
+    """True if all games of a match are stored: then it does not matter where its folder was when they were played."""
+    return (match.folder / DATABASE).is_file() and read_state(match.folder).missing == 0
 
-    def __init__(self, listener: GrowthListener, growth: Growth, number: int, total: int, began_s: float) -> None:
+
+class _Games(Forwarder, MatchListener):
+    """Counts the games of a round, and passes each note on once."""
+
+    def __init__(
+        self, listener: GrowthListener, growth: Growth, number: int, total: int, played: int, noted: set[str]
+    ) -> None:
         super().__init__(listener)
-        self._to, self._growth, self._number, self._total, self._began_s = listener, growth, number, total, began_s
-        self._played: dict[Path, int] = {}
+        self._to, self._growth, self._number, self._total, self._noted = listener, growth, number, total, noted
+        self._played, self._by_match = played, dict[Path, int]()
+
+    def note(self, text: str) -> None:
+        if text not in self._noted and len(self._noted) < NOTES:
+            self._noted.add(text)
+            super().note(text)
 
     def game_ended(self, state: MatchState, game: Game, failure: Failure | None) -> None:
         self._growth.new_games += 1
-        self._growth.seconds = time.monotonic() - self._began_s
-        self._played[state.folder] = state.played
-        self._to.progress(f"round {self._number}", sum(self._played.values()), self._total)
+        self._by_match[state.folder] = state.played
+        self._to.progress(f"round {self._number}", self._played + sum(self._by_match.values()), self._total)
         self._to.game_ended(self._growth, self._number, game, failure)
 
 

@@ -10,7 +10,7 @@ from fukayomi.arena.game.openings import Opening
 from fukayomi.arena.game.player import Failure
 from fukayomi.arena.match.match import POLL_S, StartWorkers, run_match
 from fukayomi.arena.match.settings import MatchSettings
-from fukayomi.arena.match.state import MatchListener, MatchResult, MatchState
+from fukayomi.arena.match.state import MatchListener, MatchState
 from fukayomi.arena.match.workers import Workers
 from fukayomi.arena.results.game import Game
 from fukayomi.listener import Forwarder, Listener
@@ -27,7 +27,7 @@ class PlannedMatch:
 
 def play_matches(
     matches: Sequence[PlannedMatch], listener: Listener, start_workers: StartWorkers, *, at_once: bool
-) -> list[MatchResult]:
+) -> None:
     """Play the missing games of matches; each is a thread, and one that fails or is interrupted ends the others.
 
     KeyboardInterrupt and SystemExit drop the games in progress, and are raised when no engine runs.
@@ -62,7 +62,6 @@ def play_matches(
         for match in group:
             if match.error is not None:
                 raise match.error
-    return [match.result for match in played if match.result is not None]
 
 
 class _Match(threading.Thread):
@@ -72,7 +71,6 @@ class _Match(threading.Thread):
         self, match: PlannedMatch, listener: Listener, start_workers: StartWorkers, ended: "queue.SimpleQueue[None]"
     ) -> None:
         super().__init__(name=f"match {match.folder.name}", daemon=True)
-        self.result: MatchResult | None = None
         self.error: BaseException | None = None
         self._match, self._listener, self._start_workers, self._ended = match, listener, start_workers, ended
         self._stop_playing: threading.Event | None = None
@@ -80,7 +78,7 @@ class _Match(threading.Thread):
 
     def run(self) -> None:
         try:
-            self.result = run_match(
+            run_match(
                 self._match.settings,
                 self._match.folder,
                 openings=self._match.openings,

@@ -173,8 +173,10 @@ class _Progress(StageBars, GrowthListener):
                 continue
             plies = counted(len(book.line), "ply", "plies")
             words.append(f"{book.side.title()} {book.win_rate:.1%}, {plies}, {counted(book.entries, 'position')}")
-        if growth.new_games and growth.seconds:
-            words.append(f"{growth.new_games / growth.seconds * 3600:,.0f} games an hour")
+        if last.repeated:
+            words.append(f"{last.repeated:,} repeated")
+        if (pace := growth.games_an_hour()) is not None:
+            words.append(f"{pace:,.0f} games an hour")
         self.note("; ".join(words))
 
 
