@@ -28,7 +28,7 @@ from fukayomi.arena.match.summary import summarize
 from fukayomi.arena.results.game import Game
 from fukayomi.book import merge_books, read_book, write_book
 from fukayomi.book_growth import GrowSettings, Growth, GrowthListener, grow_book, read_growth
-from fukayomi.book_growth.rounds import BOOK_OPTIONS
+from fukayomi.book_growth.rounds import ask_engines
 from fukayomi.engine.evaluators.backends.machine import usable_cpus
 from fukayomi.files.atomic import replace_file
 from fukayomi.settings import build
@@ -116,7 +116,7 @@ def command(given: argparse.Namespace) -> tuple[str, ...]:
 
 def options(given: argparse.Namespace) -> dict[str, str]:
     """Its options, without a book."""
-    return CHANCE | ({} if given.engine else {"DNN_Model": given.network})
+    return {} if given.engine else {**CHANCE, "DNN_Model": given.network}
 
 
 def contest(given: argparse.Namespace, growth: Growth) -> dict[str, Any]:
@@ -127,9 +127,10 @@ def contest(given: argparse.Namespace, growth: Growth) -> dict[str, Any]:
         if not paths:
             sys.exit(f"{given.dir}: there is no book yet: give more --hours, or lower --black-th and --white-th")
         write_book(merge_books([read_book(path) for path in paths]), book)
-    with_book = options(given) | {**BOOK_OPTIONS, "Book_File": str(book)}
+    asked = ask_engines(growth.settings)["own"]
+    of_book = {name: text.format(folder=book.parent, name=book.name) for name, text in asked.items()}
     engines = [
-        EngineSettings(name="with", command=command(given), options=with_book),
+        EngineSettings(name="with", command=command(given), options=options(given) | of_book),
         EngineSettings(name="without", command=command(given), options=options(given)),
     ]
     outsider = EngineSettings(
