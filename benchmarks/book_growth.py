@@ -12,6 +12,7 @@ import argparse
 import contextlib
 import json
 import shlex
+import shutil
 import sys
 import time
 from pathlib import Path
@@ -22,7 +23,7 @@ from fukayomi.arena.game.player import Failure
 from fukayomi.arena.game.rules import EngineSettings, Tournament
 from fukayomi.arena.game.time_control import TimeControl
 from fukayomi.arena.match.match import run_match
-from fukayomi.arena.match.settings import MatchSettings
+from fukayomi.arena.match.settings import MatchSettings, check_programs
 from fukayomi.arena.match.state import MatchListener, MatchState
 from fukayomi.arena.match.summary import summarize
 from fukayomi.arena.results.game import Game
@@ -38,7 +39,12 @@ CHANCE = {
     "Random_Ply": "100", "Random_Temperature": "1000", "Random_Temperature_Drop": "0", "Random_Cutoff": "50",
 }  # fmt: skip
 """Moves up to 5 % below the best one are played, those with more visits more often."""
-OUTSIDER = "fairy-stockfish"
+OUTSIDER = shutil.which("fairy-stockfish") or "/usr/games/fairy-stockfish"
+PAIR = (
+    "first", "second", "games", "wins", "losses", "draws", "pentanomial", "score", "score_low", "score_high", "elo",
+    "elo_low", "elo_high",
+)  # fmt: skip
+"""What is said of a pair of players."""
 SAID_EVERY_S = 60.0
 
 
@@ -119,8 +125,35 @@ def options(given: argparse.Namespace) -> dict[str, str]:
     return {} if given.engine else {**CHANCE, "DNN_Model": given.network}
 
 
+def matches(given: argparse.Namespace, of_book: dict[str, str]) -> dict[str, MatchSettings]:
+    """The matches by name, with the options of the engine that plays from the book."""
+    engines = [
+        EngineSettings(name="with", command=command(given), options=options(given) | of_book),
+        EngineSettings(name="without", command=command(given), options=options(given)),
+    ]
+    outsider = EngineSettings(
+        name="outsider",
+        command=tuple(shlex.split(given.outsider)),
+        options={"UCI_Variant": "shogi"} if "fairy-stockfish" in given.outsider else {},
+        clock=TimeControl(nodes=tuple(given.outsider_nodes + 7 * step for step in range(20))),
+    )
+    return {
+        name: MatchSettings(
+            engines=tuple(players),
+            games=games,
+            clock=TimeControl(nodes=(given.nodes,)),
+            tournament=Tournament.GAUNTLET,
+            concurrency=usable_cpus(),
+        )
+        for name, players, games in (
+            ("direct", engines, given.games),
+            ("outsider", [outsider, *engines], 2 * given.games),
+        )
+    }
+
+
 def contest(given: argparse.Namespace, growth: Growth) -> dict[str, Any]:
-    """The matches; gives their summaries."""
+    """Play the matches; gives the scores of each pair."""
     book = given.dir.absolute() / "both.db"
     if not book.is_file():
         paths = [path for side in growth.settings.colors if (path := growth.book(side)).is_file()]
@@ -129,30 +162,15 @@ def contest(given: argparse.Namespace, growth: Growth) -> dict[str, Any]:
         write_book(merge_books([read_book(path) for path in paths]), book)
     asked = ask_engines(growth.settings)["own"]
     of_book = {name: text.format(folder=book.parent, name=book.name) for name, text in asked.items()}
-    engines = [
-        EngineSettings(name="with", command=command(given), options=options(given) | of_book),
-        EngineSettings(name="without", command=command(given), options=options(given)),
-    ]
-    outsider = EngineSettings(
-        name="outsider",
-        command=tuple(shlex.split(given.outsider)),
-        options={"UCI_Variant": "shogi"} if OUTSIDER in given.outsider else {},
-        clock=TimeControl(nodes=tuple(given.outsider_nodes + 7 * step for step in range(20))),
-    )
+    start = Opening(initial_sfen=given.start, name="start")
     found: dict[str, Any] = {}
-    for name, players, games in (("direct", engines, given.games), ("outsider", [outsider, *engines], 2 * given.games)):
-        settings = MatchSettings(
-            engines=tuple(players),
-            games=games,
-            clock=TimeControl(nodes=(given.nodes,)),
-            tournament=Tournament.GAUNTLET,
-            concurrency=usable_cpus(),
-            restart=True,
-        )
-        result = run_match(
-            settings, given.dir / name, openings=[Opening(initial_sfen=given.start, name="start")], listener=Said()
-        )
-        found[name] = summarize(result)
+    for name, settings in matches(given, of_book).items():
+        result = run_match(settings, given.dir / name, openings=[start], listener=Said())
+        if not result.is_complete:
+            sys.exit(f"{given.dir / name}: games are left out because an engine failed: run the same command again")
+        whole = summarize(result)
+        pairs = [{each: pair[each] for each in PAIR} for pair in whole["pairs"]]
+        found[name] = {"pairs": pairs, "distinct_games": whole["diversity"]["distinct_games"]}
     return found
 
 
@@ -174,11 +192,12 @@ def main() -> None:
     parser.add_argument("--white-th", type=int, default=50)
     given = parser.parse_args()
     given.dir.mkdir(parents=True, exist_ok=True)
+    for settings in matches(given, {}).values():
+        check_programs(settings)  # before hours of work
     growth, hours = grow(given)
     last = growth.rounds[-1]
-    matches = contest(given, growth)
     document = {"hours": round(hours, 2), "rounds": last.round, "games": last.games, "repeated": last.repeated}
-    document |= {"books": [book.model_dump(mode="json") for book in last.books], **matches}
+    document |= {"books": [book.model_dump(mode="json") for book in last.books], **contest(given, growth)}
     print(json.dumps(document))
 
 

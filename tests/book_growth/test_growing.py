@@ -137,13 +137,15 @@ def test_a_killed_growth_ends_as_if_it_had_not_been(kind: str, number: int, whol
 
 @pytest.mark.soak
 @pytest.mark.timeout(1800)
-def test_a_growth_that_is_killed_twenty_times_ends_as_if_it_had_not_been(tmp_path: Path) -> None:
-    grow(tmp_path / "whole", rounds=5)
+@pytest.mark.parametrize("games_from", ["trunk", "frontier"])
+def test_a_growth_that_is_killed_twenty_times_ends_as_if_it_had_not_been(games_from: str, tmp_path: Path) -> None:
+    how = {"rounds": 5, "games_from": games_from}
+    grow(tmp_path / "whole", **how)
     folder = tmp_path / "grown"
     kills = [("games", 1 + number % 4) if number % 2 else ("files", 2 + number % 5) for number in range(20)]
-    ends = [start(folder, kind, number, rounds=5).wait() for kind, number in kills]
-    assert ends.count(KILLED) >= 10
-    assert grow(folder, rounds=5).is_complete
+    ends = [start(folder, kind, number, **how).wait() for kind, number in kills]
+    assert ends.count(KILLED) == 20
+    assert grow(folder, **how).is_complete
     assert result(folder) == result(tmp_path / "whole")
 
 
@@ -177,11 +179,12 @@ def test_ctrl_c_drops_the_games_in_progress(whole: Path, tmp_path: Path) -> None
     assert result(folder) == result(whole)
 
 
-def test_a_full_disk_costs_nothing(whole: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("size", [9_000, 60_000])  # of the page, of a match
+def test_a_full_disk_costs_nothing(size: int, whole: Path, tmp_path: Path) -> None:
     folder = tmp_path / "grown"
 
     def limit() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (9_000, 9_000))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
     process = subprocess.run(
         [sys.executable, "-m", "fukayomi", "book", "grow", str(folder), "--config", str(settings_file(tmp_path))],
@@ -224,8 +227,11 @@ def test_missing_games_are_named(whole: Path, tmp_path: Path) -> None:
     folder = tmp_path / "grown"
     shutil.copytree(whole, folder)
     shutil.rmtree(folder / "rounds" / "0002-black")
-    with pytest.raises(ValueError, match=r"there is no match at .*0002-black"):
+    with pytest.raises(GrowthError, match=r"0002-black: 0 games instead of 6\. Put the folder back; or remove it and"):
         grow(folder)
+    (folder / JOURNAL_NAME).unlink()
+    assert grow(folder).new_games == 6
+    assert result(folder)["journal.jsonl"] == result(whole)["journal.jsonl"]
 
 
 # ------------------------------------------------------------------------------------------------------ what is refused

@@ -205,11 +205,11 @@ class PlayedGames:
 
         Raises:
             GrowthError: Games are missing.
-            StoreError: A match is missing or damaged.
+            StoreError: A match is damaged.
         """
         for side in self._settings.colors:
             path = round_folder(folder, number, side)
-            games = list(read_games(path))
+            games = list(read_games(path)) if (path / DATABASE).is_file() else []
             if len(games) != self._settings.games:
                 raise GrowthError(
                     f"{path}: {counted(len(games), 'game')} instead of {self._settings.games}. Put the folder back; or "

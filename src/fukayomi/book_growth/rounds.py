@@ -131,7 +131,7 @@ def openings(settings: GrowSettings, lines: Sequence[Position]) -> list[Opening]
     found: list[Opening] = []
     for number in range(settings.games // 2):
         other = playable[number // 2] if number % 2 and number // 2 < len(playable) else start
-        found.append(Opening(number, f"{other.name}", other.initial_sfen, other.moves))
+        found.append(Opening(number, other.name, other.initial_sfen, other.moves))
     return found
 
 

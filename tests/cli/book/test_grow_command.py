@@ -76,5 +76,6 @@ def test_the_benchmark_grows_and_plays(tmp_path: Path) -> None:
     assert printed.returncode == 0, printed.stderr
     found = json.loads(printed.stdout.splitlines()[-1])
     assert (found["rounds"], found["games"] + found["repeated"]) == (1, 12)
-    assert [player["games"] for player in found["direct"]["players"]] == [4, 4]
-    assert [player["games"] for player in found["outsider"]["players"]] == [8, 4, 4]
+    assert [(pair["first"], pair["games"]) for pair in found["direct"]["pairs"]] == [("with", 4)]
+    pairs = [(pair["first"], pair["second"], pair["games"]) for pair in found["outsider"]["pairs"]]
+    assert pairs == [("outsider", "with", 4), ("outsider", "without", 4)]
