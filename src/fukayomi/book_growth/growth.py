@@ -183,7 +183,7 @@ def solve(
     """What the games say for a side; None if too few pass through the start."""
     how = settings.of(side)
     try:
-        nodes = reached(columns, position_of(settings.start), how, judge, listener)
+        nodes = reached(columns, position_of(settings.start_sfen), how, judge, listener)
     except BookError:
         return None
     return Solved(nodes, side, how)

@@ -119,7 +119,7 @@ def openings(settings: GrowSettings, lines: Sequence[Position]) -> list[Opening]
 
     Lines that end a game are left out.
     """
-    start = Opening(initial_sfen=settings.start, name="start")
+    start = Opening(initial_sfen=settings.start_sfen, name="start")
     playable: list[Opening] = []
     for line in lines:
         opening = Opening.from_position(line)

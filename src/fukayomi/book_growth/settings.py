@@ -86,8 +86,8 @@ class GrowSettings(Settings):
     """Two USI engines, or one that plays itself. A book of the growing side is added to their options."""
     clock: TimeControl
     """Time control, as of a match: nodes=1000000; byoyomi=1s; movetime=100ms; depth=10."""
-    start: str = START_SFEN
-    """Position that the games begin from: SFEN, or USI with or without moves."""
+    start: str | None = None
+    """Position that the games begin from: SFEN, or USI with or without moves; None: the start of a game."""
     games: Annotated[int, Field(ge=2, le=1_000_000)] = 20
     """Games of a round for the book of each side; an even number: engines change colours."""
     rounds: Annotated[int, Field(ge=1)] | None = None
@@ -115,8 +115,8 @@ class GrowSettings(Settings):
 
     @field_validator("start")
     @classmethod
-    def _start_is_a_position(cls, text: str) -> str:
-        return position_of(text).sfen()
+    def _start_is_a_position(cls, text: str | None) -> str | None:
+        return None if text is None else position_of(text).sfen()
 
     @field_validator("sides")
     @classmethod
@@ -137,6 +137,11 @@ class GrowSettings(Settings):
         if any(nodes > LARGEST // 2 for nodes in self.clock.nodes):
             raise InvalidValueError(f"nodes are at most {LARGEST // 2}")
         return self
+
+    @property
+    def start_sfen(self) -> str:
+        """The position that the games begin from."""
+        return self.start or START_SFEN
 
     def of(self, side: Color) -> MinmaxSettings:
         """How the book of a side is made."""

@@ -7,18 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fukayomi.arena.game.player import Failure
-from fukayomi.arena.results.game import Game
-from fukayomi.book_growth.growth import Growth, GrowthListener, failure_text
 from fukayomi.book_growth.settings import SETTINGS_NAME, GrowSettings
 from fukayomi.cli.arena.match_options import EngineOptions, RuleOptions, given_engines, given_rules
-from fukayomi.cli.book.minmax import MOST_PLIES
 from fukayomi.cli.common.errors import USAGE, exit_at_sigterm, exit_stopped, fail
 from fukayomi.cli.common.options import AsJson, given_options, options_of
-from fukayomi.cli.common.progress import StageBars
-from fukayomi.cli.common.text import json_text, printable
+from fukayomi.cli.common.text import printable
 from fukayomi.settings import build, merged, read
-from fukayomi.tabular import counted
 
 if TYPE_CHECKING:
     from fukayomi.arena.match.match import StartWorkers
@@ -56,11 +50,10 @@ def grow(
     rules: RuleOptions,
     run: GrowRunOptions,
 ) -> None:
-    """Grow opening books (定跡) by endless matches: games, books of their results, games with these books, and so on.
+    """Grow opening books (定跡) by endless matches with the books so far.
 
     \b
-    fukayomi book grow grown --engine own=fukayomi-usi --clock nodes=1000 \\
-      --start "lr5nl/3g1kg2/2n1ppsp1/p1pps1p1p/1p5P1/P1PPSPP1P/1PS1P1N2/2GK1G3/LN5RL w Bb 38"
+    fukayomi book grow grown --engine own=fukayomi-usi --clock nodes=1000
     fukayomi book grow grown
     fukayomi book grow grown --rounds 100 --concurrency 8
 
@@ -78,6 +71,7 @@ def grow(
     or fukayomi book grow DIR, goes on.
     """
     from fukayomi.book_growth.growth import grow_book, read_growth
+    from fukayomi.cli.book.grow_report import GrowProgress, report
 
     settings = _settings(folder, rounds, engines, rules, run)
     exit_at_sigterm()
@@ -85,20 +79,20 @@ def grow(
         with ExitStack() as stack:
             start_workers, at_once = stack.enter_context(_workers(run.ray))
             judge = stack.enter_context(_judge(settings))
-            listener = stack.enter_context(_Progress())
+            listener = stack.enter_context(GrowProgress())
             growth = grow_book(
                 settings, folder, judge=judge, listener=listener, start_workers=start_workers, concurrency=at_once
             )
     except KeyboardInterrupt:
         growth = read_growth(folder)
-        _report(growth, as_json=run.as_json)
+        report(growth, as_json=run.as_json)
         typer.echo(
             f"stopped in round {len(growth.rounds) + 1}; run the same command again to go on, or fukayomi book grow "
             f"{printable(str(folder))}",
             err=True,
         )
         exit_stopped(None)
-    _report(growth, as_json=run.as_json)
+    report(growth, as_json=run.as_json)
 
 
 def _settings(
@@ -155,54 +149,3 @@ def _judge(settings: GrowSettings) -> "Generator[Judge | None]":
 
     with open_network(settings.network, "") as network:
         yield lambda positions: judged(network, positions)
-
-
-class _Progress(StageBars, GrowthListener):
-    """Shows the games of a round as a bar, and a line for each round."""
-
-    def game_ended(self, growth: Growth, number: int, game: Game, failure: Failure | None) -> None:
-        if failure is not None:
-            self.note(f"round {number}, game {game.name}: {failure_text(failure)}")
-
-    def round_ended(self, growth: Growth) -> None:
-        last = growth.rounds[-1]
-        words = [f"round {last.round}: {counted(last.games, 'game')}"]
-        for book in last.books:
-            if book.win_rate is None:
-                words.append(f"{book.side.title()} no book yet")
-                continue
-            plies = counted(len(book.line), "ply", "plies")
-            words.append(f"{book.side.title()} {book.win_rate:.1%}, {plies}, {counted(book.entries, 'position')}")
-        if last.repeated:
-            words.append(f"{last.repeated:,} repeated")
-        if (pace := growth.games_an_hour()) is not None:
-            words.append(f"{pace:,.0f} games an hour")
-        self.note("; ".join(words))
-
-
-def _report(growth: Growth, *, as_json: bool) -> None:
-    if as_json:
-        typer.echo(json_text(document(growth)))
-        return
-    if not growth.rounds:
-        typer.echo("no round is done yet")
-        return
-    typer.echo(str(growth))
-    for side in growth.settings.colors:
-        (book,) = (book for book in growth.rounds[-1].books if book.side == side.name.lower())
-        if book.win_rate is not None:
-            dots = " ..." if len(book.line) > MOST_PLIES else ""
-            line = " ".join(book.line[:MOST_PLIES])
-            typer.echo(f"{book.side.title()}: {book.win_rate:.1%} ({book.score_cp:+} cp) {line}{dots}")
-    typer.echo(f"books, games and report.html: {printable(str(growth.folder))}")
-
-
-def document(growth: Growth) -> dict[str, Any]:
-    """The document of --json."""
-    return {
-        "folder": str(growth.folder),
-        "complete": growth.is_complete,
-        "new_games": growth.new_games,
-        "books": {side.name.lower(): str(growth.book(side)) for side in growth.settings.colors},
-        "rounds": [each.model_dump(mode="json") for each in growth.rounds],
-    }
