@@ -1,7 +1,7 @@
 """The frontier of a book: where games may change the choice at the start."""
 
 import pytest
-from test_minmax_book import games_of, random_games
+from minmax_games import games_of, random_games
 
 from fukayomi.book import MinmaxSettings
 from fukayomi.book.minmax.frontier import FrontierLine, frontier
