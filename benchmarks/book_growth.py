@@ -46,6 +46,8 @@ PAIR = (
 )  # fmt: skip
 """What is said of a pair of players."""
 SAID_EVERY_S = 60.0
+BOTH = "both.db"
+"""The books of both sides in one."""
 
 
 class EnoughError(Exception):
@@ -109,7 +111,7 @@ def grow(given: argparse.Namespace) -> tuple[Growth, float]:
     )
     folder = given.dir / "grown"
     clock = Clock(given.dir / "seconds", given.hours)
-    if clock.hours < given.hours:
+    if clock.hours < given.hours and not (given.dir / BOTH).is_file():  # the matches have begun with these books
         with contextlib.suppress(EnoughError):
             grow_book(settings, folder, listener=clock)
     return read_growth(folder), clock.hours
@@ -154,7 +156,7 @@ def matches(given: argparse.Namespace, of_book: dict[str, str]) -> dict[str, Mat
 
 def contest(given: argparse.Namespace, growth: Growth) -> dict[str, Any]:
     """Play the matches; gives the scores of each pair."""
-    book = given.dir.absolute() / "both.db"
+    book = given.dir.absolute() / BOTH
     if not book.is_file():
         paths = [path for side in growth.settings.colors if (path := growth.book(side)).is_file()]
         if not paths:
