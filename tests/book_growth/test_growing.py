@@ -139,7 +139,7 @@ def test_a_killed_growth_ends_as_if_it_had_not_been(kind: str, number: int, whol
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("games_from", ["trunk", "frontier"])
 def test_a_growth_that_is_killed_twenty_times_ends_as_if_it_had_not_been(games_from: str, tmp_path: Path) -> None:
-    how = {"rounds": 5, "games_from": games_from}
+    how = {"rounds": 7, "games_from": games_from}
     grow(tmp_path / "whole", **how)
     folder = tmp_path / "grown"
     kills = [("games", 1 + number % 4) if number % 2 else ("files", 2 + number % 5) for number in range(20)]
