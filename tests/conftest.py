@@ -38,9 +38,12 @@ hypothesis.settings.register_profile(
 )
 hypothesis.settings.load_profile("fukayomi")
 
-# What a shell puts in the background has SIGINT ignored, and so have its children; but Ctrl-C is tested for real.
+# What a shell puts in the background has SIGINT ignored, under nohup SIGHUP too, and so have its children; but Ctrl-C
+# and the end of a terminal are tested for real.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if os.name == "posix" and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture(scope="session", autouse=True)

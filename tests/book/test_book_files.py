@@ -136,6 +136,7 @@ def test_real_books_of_shogigui(samples: Path, name: str, positions: int, moves:
     book = read_book(samples / name)
     assert (len(book), book.move_count, book.is_damaged) == (positions, moves, False)
     assert all(book.position(key).is_legal(move.move) for key in book for move in book[key])
+    assert {move.score_cp for key in book for move in book[key]} == {None}  # evaluations are of positions
     with BookReader.open(samples / name) as reader:
         assert reader.moves(Position()) == book[START]
 

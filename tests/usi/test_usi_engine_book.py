@@ -79,7 +79,8 @@ def test_the_lines_of_the_book_are_followed_for_draws(start: Start, book: Path, 
         ({}, "7g7f 2g2f 1g1f"),
         ({"ConsiderBookMoveCount": "false"}, "7g7f 2g2f 1g1f"),
         ({"Min_Book_Score": "-100"}, "7g7f 2g2f"),
-        ({"BookEvalDiff": "5"}, "2g2f"),
+        ({"BookEvalDiff": "5"}, "7g7f 2g2f"),  # 45 or more: 7g7f, the most played, has 50
+        ({"BookEvalDiff": "0", "Min_Book_Score": "55"}, "2g2f"),
         ({"BookEvalBlackLimit": "55", "BookEvalWhiteLimit": "99999"}, "2g2f"),
         ({"NarrowBook": "true"}, "7g7f 2g2f"),  # 1g1f has less than a tenth of the counts
         ({"NarrowBook": "true", "ConsiderBookMoveCount": "false"}, "7g7f 2g2f"),

@@ -105,7 +105,7 @@ def test_board_is_large_and_stays_in_sight(open_report: OpenPage, analysis: Path
     assert box["width"] >= 0.5 * min(size["width"], size["height"])
     expect(page.locator(".board .arrow.played")).to_have_count(1)
     page.evaluate("scrollTo(0, 0)")
-    page.wait_for_function("document.querySelector('.main-board svg.board').getBoundingClientRect().width > 290")
+    expect(page.locator("html")).not_to_have_class(re.compile("small-board"))
     assert place_of(page) == whole
 
 

@@ -60,6 +60,13 @@ def test_play(tool: ModuleType, server: WebServer) -> None:
     ask(server, "DELETE", at)
 
 
+def test_a_book(tool: ModuleType, serve: Any, tmp_path: Path) -> None:
+    server = serve(book=tmp_path / "book.db")
+    added = ask(server, "POST", "/api/book/add", {"usi": "7g7f"}).json
+    assert list(tool.faults(added, tool.BookAdded)) == []
+    assert list(tool.faults(ask(server, "POST", "/api/book", {}).json, tool.BookAnswer)) == []
+
+
 def test_live_analysis_and_jobs(tool: ModuleType, server: WebServer) -> None:
     opened = ask(server, "POST", "/api/records?name=", b"position startpos moves 7g7f 3c3d").json
     with open_socket(server) as socket:

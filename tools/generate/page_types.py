@@ -34,6 +34,7 @@ from fukayomi.arena.statistics.sequential_elo import SequentialElo
 from fukayomi.arena.statistics.sprt import SprtDecision, SprtModel
 from fukayomi.loop.report.status import GenerationRow, GenerationSeries, LeagueRow, Now, WorkerFlag
 from fukayomi.shogi.record import Termination
+from fukayomi.web.books import AddQuestion, TakeBackQuestion
 from fukayomi.web.play.question import PlayQuestion
 from fukayomi.web.play.routes import MoveQuestion
 from fukayomi.web.play.strength import Measured
@@ -47,8 +48,8 @@ FILE = Path(__file__).resolve().parents[1] / "javascript" / "documents.d.ts"
 Side = Literal["b", "w"]
 ColorName = Literal["black", "white"]
 QUESTIONS = (
-    Analyse, JobQuestion, MoveQuestion, PlayQuestion, PositionQuestion, SaveQuestion, Stop, TriedQuestion,
-    WorthQuestion,
+    AddQuestion, Analyse, JobQuestion, MoveQuestion, PlayQuestion, PositionQuestion, SaveQuestion, Stop,
+    TakeBackQuestion, TriedQuestion, WorthQuestion,
 )  # fmt: skip
 
 
@@ -78,6 +79,7 @@ class ServerState(TypedDict):
     version: str
     network: NetworkState
     files: list[ServedFile]
+    book: str | None
     handicaps: list[Handicap]
 
 
@@ -327,6 +329,29 @@ class MateAnswer(TypedDict):
     moves: list[str]
     japanese: list[str]
     english: list[str]
+
+
+class PageBookMove(TypedDict):
+    usi: str
+    japanese: str
+    english: str
+    cp: int | None
+    depth: int | None
+    count: int
+    reply: str | None
+    reply_japanese: str | None
+    reply_english: str | None
+
+
+class BookAnswer(TypedDict):
+    moves: list[PageBookMove]
+    problem: str | None
+
+
+class BookAdded(TypedDict):
+    number: int
+    count: int
+    is_new: bool
 
 
 class WorthPiece(TypedDict):
@@ -625,7 +650,8 @@ class GamePage(TypedDict):
 
 ANSWERS = (
     ServerState, Facts, GameRecord, OpenedGames, Score, AnalysisDocument, JobMessage, JobDocument, ReportMessage,
-    EndMessage, StateMessage, PlayMessage, PlayHint, Measured, MateAnswer, WorthAnswer, RunList, DamagedDocument,
+    EndMessage, StateMessage, PlayMessage, PlayHint, Measured, MateAnswer, BookAnswer, BookAdded, WorthAnswer,
+    RunList, DamagedDocument,
     TrainingDocument, LearningDocument, SelfplayDocument, EloRange, MatchDocument, GamePage,
 )  # fmt: skip
 

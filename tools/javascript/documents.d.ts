@@ -4,6 +4,7 @@ export interface ServerState {
   version: string;
   network: NetworkState;
   files: ServedFile[];
+  book: string | null;
   handicaps: Handicap[];
 }
 
@@ -289,6 +290,29 @@ export interface MateAnswer {
   moves: string[];
   japanese: string[];
   english: string[];
+}
+
+export interface BookAnswer {
+  moves: PageBookMove[];
+  problem: string | null;
+}
+
+export interface PageBookMove {
+  usi: string;
+  japanese: string;
+  english: string;
+  cp: number | null;
+  depth: number | null;
+  count: number;
+  reply: string | null;
+  reply_japanese: string | null;
+  reply_english: string | null;
+}
+
+export interface BookAdded {
+  number: number;
+  count: number;
+  is_new: boolean;
 }
 
 export interface WorthAnswer {
@@ -704,6 +728,12 @@ export interface ListedGame {
   plies: number;
 }
 
+export interface AddQuestion {
+  sfen?: string;
+  moves?: string[];
+  usi: string;
+}
+
 export interface Analyse {
   id: number;
   sfen?: string;
@@ -796,6 +826,10 @@ export interface SaveQuestion {
 export interface Stop {
   id: number;
   type: "stop";
+}
+
+export interface TakeBackQuestion {
+  number: number;
 }
 
 export interface TriedQuestion {

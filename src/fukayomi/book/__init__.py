@@ -32,17 +32,22 @@ if TYPE_CHECKING:
     from fukayomi.book.checking import BookCheck, BookFault, BookFaultKind, check_book
     from fukayomi.book.choice import BookLimits
     from fukayomi.book.comparison import BookComparison, BookDifference, compare_books
+    from fukayomi.book.editing import AddedMove, BookEditor
     from fukayomi.book.minmax.minmax import LineToPlay, MinmaxBook, SideValue, minmax_book
     from fukayomi.book.minmax.settings import MinmaxSettings
     from fukayomi.book.moves import BookError, BookMove
     from fukayomi.book.reader import BookEntry, BookReader
+    from fukayomi.book.search.search import BookSearcher, SearchedBook, search_book
+    from fukayomi.book.search.settings import BookSearchSettings
     from fukayomi.book.stored import read_book, write_book
 
 __all__ = [
+    "AddedMove",
     "Book",
     "BookCheck",
     "BookComparison",
     "BookDifference",
+    "BookEditor",
     "BookEntry",
     "BookError",
     "BookFault",
@@ -50,9 +55,12 @@ __all__ = [
     "BookLimits",
     "BookMove",
     "BookReader",
+    "BookSearchSettings",
+    "BookSearcher",
     "LineToPlay",
     "MinmaxBook",
     "MinmaxSettings",
+    "SearchedBook",
     "SideValue",
     "check_book",
     "compare_books",
@@ -61,6 +69,7 @@ __all__ = [
     "position_key",
     "prune_book",
     "read_book",
+    "search_book",
     "write_book",
 ]
 
@@ -72,10 +81,13 @@ __getattr__, __dir__ = lazy(
         ".checking": ("BookCheck", "BookFault", "BookFaultKind", "check_book"),
         ".choice": ("BookLimits",),
         ".comparison": ("BookComparison", "BookDifference", "compare_books"),
+        ".editing": ("AddedMove", "BookEditor"),
         ".minmax.minmax": ("LineToPlay", "MinmaxBook", "SideValue", "minmax_book"),
         ".minmax.settings": ("MinmaxSettings",),
         ".moves": ("BookError", "BookMove"),
         ".reader": ("BookEntry", "BookReader"),
+        ".search.search": ("BookSearcher", "SearchedBook", "search_book"),
+        ".search.settings": ("BookSearchSettings",),
         ".stored": ("read_book", "write_book"),
     },
 )

@@ -10,7 +10,8 @@ from fukayomi.shogi import BLACK, Move, Position
 
 @dataclass(frozen=True, slots=True)
 class BookLimits:
-    """Limits on the book moves to play. A move without a score counts as 0, one without a depth as depth 0."""
+    """Limits on the book moves to play, as YaneuraOu means them: the first move is the one with the highest count, of
+    several the one with the best score. A move without a score counts as 0, one without a depth as depth 0."""
 
     last_ply: int | None = None
     """Last move that is played from the book; None: any."""
@@ -19,9 +20,9 @@ class BookLimits:
     least_score_white_cp: int | None = None
     """Least score of a move of White, from White's side."""
     most_loss_cp: int | None = None
-    """Largest difference by which a move's score may be below the best."""
+    """Largest difference by which a move's score may be below that of the first move, even if that is not played."""
     least_depth: int = 0
-    """Least depth of the book's first move; if it is lower, none is played."""
+    """Least depth of the first move; if it is lower, none is played."""
     least_share: float = 0.0
     """Least share of a move in the counts of all."""
 
@@ -51,12 +52,12 @@ def _allowed(
 ) -> list[BookMove]:
     if limits.last_ply is not None and position.ply > limits.last_ply:
         return []
-    if not moves or (moves[0].depth or 0) < limits.least_depth:
+    first = max(moves, key=lambda move: (move.count, move.score_cp or 0), default=None)
+    if first is None or (first.depth or 0) < limits.least_depth:
         return []
     least = limits.least_score_black_cp if position.turn == BLACK else limits.least_score_white_cp
     allowed = [move for move in moves if least is None or scores[move.move] >= least]
-    if limits.most_loss_cp is not None and allowed:
-        best = max(scores[move.move] for move in allowed)
-        allowed = [move for move in allowed if scores[move.move] >= best - limits.most_loss_cp]
+    if limits.most_loss_cp is not None:
+        allowed = [move for move in allowed if scores[move.move] >= scores[first.move] - limits.most_loss_cp]
     total = sum(move.count for move in allowed)
     return [move for move in allowed if move.count >= limits.least_share * total]

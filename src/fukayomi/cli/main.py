@@ -30,6 +30,7 @@ _COMMANDS = {
     "book show": "book.show:show",
     "book minmax": "book.minmax:minmax",
     "book grow": "book.grow:grow",
+    "book search": "book.search:search",
     "book convert": "book.verbs:convert",
     "book merge": "book.verbs:merge",
     "book prune": "book.verbs:prune",

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from fukayomi.engine.network import Network
     from fukayomi.engine.report.document import AnalysisFileError
     from fukayomi.engine.search import SearchResult
+    from fukayomi.engine.service.book import ServiceBookSearcher
     from fukayomi.engine.service.query import AnalysisQuery, MoveAnswer, QueryError, TurnAnswer
     from fukayomi.engine.service.service import AnalysisService, RunningQuery
     from fukayomi.engine.settings import UsiSettings
@@ -58,6 +59,7 @@ __all__ = [
     "SearchLine",
     "SearchParams",
     "SearchResult",
+    "ServiceBookSearcher",
     "TreeNode",
     "TurnAnswer",
     "UsiSettings",
@@ -77,6 +79,7 @@ __getattr__, __dir__ = lazy(
         ".evaluators": ("EvaluatorError",),
         ".evaluators.planes": ("PlaneEvaluator",),
         ".network": ("Network",),
+        ".service.book": ("ServiceBookSearcher",),
         ".service.query": ("AnalysisQuery", "MoveAnswer", "QueryError", "TurnAnswer"),
         ".report.document": ("AnalysisFileError",),
         ".search": ("SearchResult",),

@@ -226,7 +226,7 @@ class UsiSettings:
     book_moves: int = spin("BookMoves", 10_000, 0, 10_000)
     """Last move that is played from the book."""
     book_eval_diff: int = spin("BookEvalDiff", 99_999, 0, 99_999)
-    """Largest difference by which a move's score may be below the best, centipawns."""
+    """Largest difference by which a move's score may be below that of the first move, centipawns."""
     book_eval_black_limit: int = spin("BookEvalBlackLimit", -99_999, -99_999, 99_999)
     """Least score of a move of Black, centipawns."""
     book_eval_white_limit: int = spin("BookEvalWhiteLimit", -99_999, -99_999, 99_999)

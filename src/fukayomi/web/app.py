@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from fukayomi.web import files, mates, positions, records, socket, worth
+from fukayomi.web import books, files, mates, positions, records, socket, worth
 from fukayomi.web.answers import json_answer, on_refused
 from fukayomi.web.guard import Guard
 from fukayomi.web.play.routes import routes as play_routes
@@ -45,6 +45,7 @@ ROUTES: tuple[Callable[[State], list[BaseRoute]], ...] = (
     play_routes,
     worth.routes,
     mates.routes,
+    books.routes,
 )
 """Routes of the modules; a module has a function ``routes(state)``."""
 
@@ -57,6 +58,7 @@ def create_app(settings: WebSettings) -> Starlette:
 
     Raises:
         FileNotFoundError: One of the files is missing.
+        BookError: The book is none.
     """
     state = State(settings)
 

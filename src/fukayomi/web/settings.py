@@ -30,6 +30,9 @@ class WebSettings(Settings):
 
     files: tuple[Path, ...] = ()
     """Records, analyses, and folders of runs and matches. The page names them by number, never by path."""
+    book: Path | None = None
+    """Opening book (定跡) whose moves the Analyse tab shows, and to which moves are added: .db or .bin; others are only
+    shown. A file that does not exist is made with the first move."""
     model: Path | None = None
     """Network; None: the embedded one."""
     options: tuple[tuple[str, str], ...] = ()

@@ -75,11 +75,13 @@ class State:
         self.network.close()
 
     def describe(self) -> dict[str, Any]:
-        """Facts that a page must know at its start: version, network (`NetworkLoader.state`), files, handicaps."""
+        """Facts that a page must know at its start: version, network (`NetworkLoader.state`), files, book (its name or
+        None), handicaps."""
         return {
             "version": __version__,
             "network": self.network.state(),
             "files": [file.described() for file in self.files],
+            "book": None if self.settings.book is None else clean(self.settings.book.name),
             "handicaps": self._handicaps,
         }
 

@@ -1,11 +1,16 @@
 """`fukayomi book minmax`."""
 
+import sys
 from pathlib import Path
 
+import multipv_engine
+import pytest
 from command_runs import run, run_json
 
 from fukayomi.arena import MovePlayer, play_match
-from fukayomi.book import read_book
+from fukayomi.book import position_key, read_book
+from fukayomi.learning.labelling.labels import visits_of_scores
+from fukayomi.learning.labelling.settings import TEMPERATURE
 from fukayomi.shogi import Move, Position
 from fukayomi.usi.text import Go
 
@@ -86,3 +91,49 @@ def test_the_network_judges(tmp_path: Path) -> None:
     assert found["sides"][0]["win_rate"] < 0.95  # 3 of 3, with four games' weight of 0.5
     assert len(found["start_moves"]) == 30
     assert {line["probability"] for line in found["sides"][0]["to_play"]} != {None}
+
+
+def test_an_engine_finds_what_the_players_never_try(tmp_path: Path) -> None:
+    """Its three best moves of a position are candidates, by their shares, and its scores the values of leaves."""
+    games, out = write_games(tmp_path / "games"), tmp_path / "book.db"
+    engine = f"{sys.executable} {multipv_engine.__file__}"
+    options = ["--side", "black", "--th", 2, "--prior-games", 1e9, "--candidates", 0.2, "--engine", engine]
+    found = run_json("book", "minmax", games, "-o", out, *options, "--nodes", 10, "--multipv", 3, "--workers", 2)
+    lines = multipv_engine.scored_lines(Position(), 3)
+    shares = [visits / 65_535 for visits in visits_of_scores([cp for _, cp in lines], TEMPERATURE, 756.0)]
+    probable = {move: share for (move, _), share in zip(lines, shares, strict=True) if share >= 0.2}
+    assert probable
+    moves = {move.move.usi(): move for move in read_book(out)[position_key(Position())]}
+    assert set(moves) == {"7g7f", "2g2f", *probable}
+    for move in set(probable) - {"7g7f", "2g2f"}:  # leaves, worth what the engine says after them
+        after = Position()
+        after.push_usi(move)
+        ((_, score),) = multipv_engine.scored_lines(after, 1)
+        assert moves[move].score_cp == pytest.approx(-score, abs=1)
+    to_play = {line["line"].split()[-1]: line["probability"] for line in found["sides"][0]["to_play"]}
+    for move in set(probable) & set(to_play):
+        assert to_play[move] == pytest.approx(probable[move], abs=1e-3)
+    assert set(probable) - {"7g7f", "2g2f"} & set(to_play)
+
+
+def test_a_search_of_the_network_judges(tmp_path: Path) -> None:
+    games, out = write_games(tmp_path / "games"), tmp_path / "book.db"
+    options = ["--side", "black", "--th", 2, "--prior-games", 4, "--candidates", 0.02, "--evaluator", "hash"]
+    searched = run_json("book", "minmax", games, "-o", out, *options, "--nodes", 100)
+    assert len(searched["start_moves"]) > 2
+    assert searched["leaves"] > 1
+
+
+def test_options_of_searches_that_do_not_fit(tmp_path: Path) -> None:
+    games, out = write_games(tmp_path / "games"), tmp_path / "book.db"
+    for arguments, message in (
+        (["--engine", "cat", "--nodes", 5], "--prior-games, which is 0"),
+        (["--engine", "cat", "--prior-games", 5], "needs --nodes"),
+        (["--option", "A=1", "--nodes", 5, "--prior-games", 5], "option of --engine"),
+        (["--multipv", 2, "--prior-games", 5], "give --nodes"),
+        (["--engine", "no-such-engine", "--nodes", 5, "--prior-games", 5], "no-such-engine"),
+    ):
+        code, _, said = run("book", "minmax", games, "-o", out, *arguments)
+        assert code != 0
+        assert message in said, said
+    assert not out.exists()

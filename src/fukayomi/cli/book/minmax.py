@@ -1,7 +1,7 @@
 """``fukayomi book minmax``: a book from the results of games."""
 
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
@@ -14,6 +14,7 @@ from fukayomi.cli.common.errors import fail
 from fukayomi.cli.common.options import AsJson, Model, check_target, given_options, options_of
 from fukayomi.cli.common.progress import StageBars
 from fukayomi.cli.common.text import json_text, printable
+from fukayomi.learning.labelling.settings import MULTIPV
 from fukayomi.listener import Notes, fan_out
 from fukayomi.settings import build
 from fukayomi.shogi import BLACK, START_SFEN, WHITE, Move, Position
@@ -21,8 +22,12 @@ from fukayomi.tabular import counted
 
 if TYPE_CHECKING:
     from fukayomi.book import MinmaxBook
+    from fukayomi.book.minmax.reach import Judge
     from fukayomi.engine.network import Network
 
+_NO_SETTINGS = (
+    "startsfen", "side", "to_play", "model", "nodes", "engine", "option", "multipv", "workers", "evaluator", "as_json",
+)  # fmt: skip
 MOST_PLIES = 12
 """Moves of a line that are printed."""
 
@@ -53,6 +58,16 @@ class MinmaxOptions:
     to_play: Annotated[Path | None, typer.Option(metavar="FILE", show_default=False)] = None
     """Write the lines that games should be played from: openings of fukayomi match."""
     model: Model = None
+    nodes: Annotated[int | None, typer.Option(min=1, show_default="the network alone, without search")] = None
+    """Values and candidates by a search with so many nodes: of the network, or of --engine."""
+    engine: Annotated[str | None, typer.Option(metavar="COMMAND", show_default=False)] = None
+    """A USI engine in place of the network: program and arguments."""
+    option: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", show_default=False)] = None
+    """A USI option of the engine; repeat for several."""
+    multipv: Annotated[int | None, typer.Option(min=1, show_default=f"{MULTIPV}; of the network all moves")] = None
+    """Moves among which a search finds candidates."""
+    workers: Annotated[int | None, typer.Option(min=1, max=1024, show_default=False)] = None
+    """Positions that are searched at once: processes of the engine (1), or trees of the network."""
     evaluator: Annotated[str, typer.Option(hidden=True)] = ""
     """Values without a network, for tests: hash or uniform."""
     as_json: AsJson = False
@@ -75,7 +90,8 @@ def minmax(
     fukayomi book minmax csa -o white.db --side white --th 50 --startsfen "SFEN"
     fukayomi book minmax csa -o user_book1.db --th 20 --confidence 0.95
     fukayomi book minmax csa -o book.db --prior-games 10 --candidates 0.1
-    fukayomi book minmax csa -o book.db --to-play openings.sfen
+    fukayomi book minmax csa -o book.db --prior-games 10 --candidates 0.1 \\
+      --engine YaneuraOu --nodes 10000 --to-play openings.sfen
 
     Positions with --th games or more count, whatever the order of moves that led to them. Those without a move to
     another one are leaves, whose value is the win rate of their games; the side to move takes the best. Positions that
@@ -86,32 +102,33 @@ def minmax(
     play the best moves only; BookEvalBlackLimit and BookEvalWhiteLimit leave the book where it is worse.
 
     Leaves with few games: --confidence and --prior-games make lucky ones worth less. Moves that the players never try:
-    --candidates makes leaves of those that the network finds probable. --to-play has the lines that may change the
-    choice of a move: those with few games or none.
+    --candidates makes leaves of those that the network finds probable, or with --nodes its search, or with --engine the
+    MultiPV of a USI engine. --to-play has the lines that may change the choice of a move: those with few games or none.
     """
     from fukayomi.arena.results.sources import read_games
     from fukayomi.book import minmax_book, write_book
     from fukayomi.book.kinds import kind_to_write
-    from fukayomi.cli.engine.analysis_run import open_network
 
     check_target(out)
     kind_to_write(out)
     if options.to_play is not None:
         check_target(options.to_play, [out])
-    settings = build(
-        MinmaxSettings, given_options(options, "startsfen", "side", "to_play", "model", "evaluator", "as_json")
-    )
+    settings = build(MinmaxSettings, given_options(options, *_NO_SETTINGS))
+    if not settings.prior_games and (options.nodes is not None or options.engine is not None):
+        raise typer.BadParameter(
+            "values of searches count by --prior-games, which is 0", param_hint="--nodes / --engine"
+        )
     start = _start(options.startsfen)
     notes = Notes()
     with ExitStack() as stack:
-        network = stack.enter_context(open_network(options.model, options.evaluator)) if settings.prior_games else None
+        judge = stack.enter_context(_judge(options, settings)) if settings.prior_games else None
         listener = fan_out(stack.enter_context(StageBars()), notes)
         found = minmax_book(
             read_games(sources, listener=listener),
             start,
             side={BookSide.BLACK: BLACK, BookSide.WHITE: WHITE}.get(options.side),
             settings=settings,
-            judge=None if network is None else lambda positions: judged(network, positions),
+            judge=judge,
             listener=listener,
         )
     if not found.entries:
@@ -145,6 +162,38 @@ def _start(text: str) -> Position:
         return Position.from_usi(text) if is_usi else Position.from_sfen(text)
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--startsfen") from error
+
+
+@contextmanager
+def _judge(options: MinmaxOptions, settings: MinmaxSettings) -> "Generator[Judge]":
+    """What judges positions: the network alone, its search, or a USI engine."""
+    from fukayomi.cli.engine.analysis_run import open_network
+
+    if options.engine is None and options.option:
+        raise typer.BadParameter("it is an option of --engine", param_hint="--option")
+    if options.nodes is None:
+        if options.engine is not None:
+            raise typer.BadParameter("an engine needs --nodes", param_hint="--engine")
+        if options.multipv is not None or options.workers is not None:
+            raise typer.BadParameter("it is for searches: give --nodes", param_hint="--multipv / --workers")
+        with open_network(options.model, options.evaluator) as network:
+            yield lambda positions: judged(network, positions)
+        return
+    from fukayomi.learning.labelling.judging import searching_judge
+    from fukayomi.learning.labelling.settings import LabelSettings
+
+    how = LabelSettings(nodes=options.nodes, multipv=options.multipv, eval_scale=settings.eval_scale)
+    with ExitStack() as stack:
+        if options.engine is None:
+            engine = stack.enter_context(open_network(options.model, options.evaluator))
+        else:
+            from fukayomi.cli.arena.match_options import split_option
+            from fukayomi.usi.engine import UsiEngine
+
+            texts: list[str] = options.option or []
+            given = dict(split_option("--option", text, "=", "KEY=VALUE") for text in texts)
+            engine = UsiEngine(options.engine, options=given)
+        yield stack.enter_context(searching_judge(engine, how, workers=options.workers))
 
 
 def judged(network: "Network", positions: Sequence[Position]) -> list[tuple[float, Mapping[Move, float]]]:

@@ -26,11 +26,12 @@ LEAST_MEMORY_MB = 16
 """For the tree of each game."""
 
 
-def open_network(model: Path | None, evaluator: str) -> "Network":
-    """The network, or what evaluates in its place."""
+def open_network(model: Path | None, evaluator: str, *, caches: bool = True) -> "Network":
+    """The network, or what evaluates in its place; with a cache of evaluations or without."""
     from fukayomi.engine.network import Network
 
-    network = Network(f"<{evaluator}>" if evaluator else model)
+    wanted = f"<{evaluator}>" if evaluator else model
+    network = Network(wanted) if caches else Network(wanted, cache_mb=0)
     for problem in network.problems:
         typer.echo(problem, err=True)
     return network

@@ -26,8 +26,10 @@ class ServerOptions:
 
 @options_of(WebSettings, memory_mb="--memory", panel="Engine")
 class EngineOptions:
-    """Options for the engine that searches for the page."""
+    """Options for the engine that searches for the page, and for the book beside it."""
 
+    book: Annotated[Path | None, typer.Option(metavar="BOOK", show_default=False)] = None
+    """Opening book (定跡) to show beside the engine's lines; moves are added to a .db or .bin, new ones too."""
     model: Model = None
     option: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", show_default=False)] = None
     """USI option of the engine, see docs/usi-options.md. Repeatable."""

@@ -189,7 +189,8 @@ def label_in_order(labellers: Sequence[Labeller], positions: Iterable[Position])
 
     Yields what is ready: the next label, and those behind it that are finished too.
 
-    A position without legal moves gets a label without candidates, unsearched. Closing the iterator stops the searches.
+    A position without legal moves gets a label without candidates, unsearched. Closing the iterator early stops the
+    labellers, which then refuse other positions.
     """
     idle: SimpleQueue[Labeller] = SimpleQueue()
     for labeller in labellers:
@@ -221,7 +222,8 @@ def label_in_order(labellers: Sequence[Labeller], positions: Iterable[Position])
             while futures:
                 yield take()
         finally:
-            for labeller in labellers:
-                labeller.stop()
+            if futures:
+                for labeller in labellers:
+                    labeller.stop()
             for future in futures:
                 future.cancel()

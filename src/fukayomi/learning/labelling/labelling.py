@@ -87,7 +87,7 @@ def label_positions(
             "again=True), or give the output another name"
         )
     with ExitStack() as stack:
-        labellers = _open_labellers(engine, settings, workers, stack)  # first: an engine that fails begins no job
+        labellers = open_labellers(engine, settings, workers, stack)  # first: an engine that fails begins no job
         stack.enter_context(job)
         _count(job, inputs, settings.plies)
         run_searches(job, partial(_positions, inputs, settings.plies), job.read, labellers)
@@ -127,7 +127,7 @@ def _nothing(inputs: Inputs, skipped: Skipped, plies: Plies) -> str:
     return f"{inputs.paths[0]}: there is no position to label{problem}{remedy}"
 
 
-def _open_labellers(
+def open_labellers(
     engine: UsiEngine | Network, settings: LabelSettings, workers: int | None, stack: ExitStack
 ) -> list[Labeller]:
     """The labellers, which the stack closes; the first USI engine is started, to see whether it works."""
@@ -158,7 +158,7 @@ def run_searches(
         job: Counts in `found`: "labels", and "unlabelled".
         positions: The positions from a number on.
         total: How many there are in all.
-        labellers: They search; afterwards they are stopped.
+        labellers: They search; if this ends early, they are stopped.
     """
     if job.is_done(LABELLING):
         return

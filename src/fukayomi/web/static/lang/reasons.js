@@ -33,6 +33,12 @@ const FORMS = [
   [/^the move does not touch the promotion zone$/, () => "敵陣に関わらない手では成れません"],
   [/^a dropped piece cannot promote at once$/, () => "打つ手では成れません"],
   [/^it does not move$/, () => "動いていません"],
+  // a book
+  [/^(.+): the move cannot be taken back: the book was changed since$/, file => `${file}：定跡がその後変わったため、元に戻せません`],
+  [/^(.+); nothing was changed: fukayomi book convert makes .*$/, text => `定跡に読めない部分があり、変更しませんでした（${text}）。fukayomi book convert で読める部分だけの定跡を作れます`],
+  [/^(.+) is too large to be changed move by move .*$/, file => `${file} は大きすぎて一手ずつ加えられません。別の定跡に加え、fukayomi book merge で合わせてください`],
+  [/^(.+): a book to write is named \.db .*$/, file => `${file} には書けません（書けるのは .db と .bin）。fukayomi book convert で変換できます`],
+  [/^(.+) holds a book in the format of \.(\w+); fukayomi book convert .*$/, (file, kind) => `${file} の中身は .${kind} 形式です。fukayomi book convert で変換できます`],
   // a position
   [/^invalid SFEN '.*?': (.*)$/, rest => inJapanese(rest)],
   [/^(Black|White) has two pawns on file (\d)/, (side, file) => `${named(side)}の二歩です（${file}筋）`],

@@ -2,6 +2,7 @@
 
 import {boardSvg, handSvg} from "../board/drawing.js";
 import {LIMITS} from "../live/analysis.js";
+import {BookMoves} from "../live/book.js";
 import {MateSearch} from "../live/mate.js";
 import {IN_HAND, isMove, played} from "../position.js";
 import {icon} from "../record/view.js";
@@ -24,14 +25,20 @@ export class AnalyseTab extends Tab {
     /** The line that is played through. @type {{key: string, rank: number, step: number} | null} */
     this.trial = null;
     this.mate = new MateSearch(page);
+    this.book = new BookMoves(page);
   }
 
   enter() {
     this.page.live.setActive(true);
+    this.book.forget();
   }
 
   leave() {
     this.page.live.setActive(false);
+  }
+
+  positionChanged() {
+    if (this.page.tab === this) this.book.load();
   }
 
   winRate() {
@@ -59,7 +66,8 @@ export class AnalyseTab extends Tab {
         <div class=${`lines ${live.isStale ? "stale" : ""}`} data-nodes=${report?.nodes ?? 0}>
           ${report ? this.lineTable(report) : html`<p class="muted">${page.facts.get(page.game)?.end ? page.situation() : t(live.isOn ? "live.nothing" : "live.off")}</p>`}
         </div>
-        ${trial && line ? this.trialBoard(line, trial.rank, trial.step) : nothing}`
+        ${trial && line ? this.trialBoard(line, trial.rank, trial.step) : nothing}
+        ${this.book.render()}`
       }
       ${this.statusLine()}`;
   }
