@@ -29,6 +29,7 @@ _COMMANDS = {
     "usi": "engine.usi:main",
     "book show": "book.show:show",
     "book minmax": "book.minmax:minmax",
+    "book grow": "book.grow:grow",
     "book search": "book.search:search",
     "book convert": "book.verbs:convert",
     "book merge": "book.verbs:merge",

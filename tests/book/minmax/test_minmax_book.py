@@ -1,6 +1,5 @@
 """Books by min-max: against the plain definition, and by examples."""
 
-import random
 from collections.abc import Mapping, Sequence
 from itertools import chain
 from pathlib import Path
@@ -8,50 +7,18 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from minmax_games import game_of, games_of, random_games
 from plain_minmax import DRAW_VALUES, PlainBook, key_of
 
 from fukayomi._native import EVAL_SCALE, centipawns
 from fukayomi.arena.results.game import Game
 from fukayomi.book import BookError, BookLimits, BookReader, MinmaxSettings, minmax_book, write_book
 from fukayomi.shogi import BLACK, START_SFEN, WHITE, Color, Move, Position
-from fukayomi.shogi.record import Record, RecordedMove, Result, Termination
+from fukayomi.shogi.record import Record, RecordedMove, Termination
 
 SEED_START = "lr5nl/3g1kg2/2n1ppsp1/p1pps1p1p/1p5P1/P1PPSPP1P/1PS1P1N2/2GK1G3/LN5RL w Bb 38"
 ROOKS = "4k4/9/9/9/9/9/9/5R3/4K4 b - 1"
 """A rook that may give check for ever."""
-WON = {"b": Result.BLACK_WIN, "w": Result.WHITE_WIN, "d": Result.DRAW}
-
-
-def game_of(moves: str, result: str, start: str = START_SFEN, ending: Termination = Termination.RESIGN) -> Record:
-    return Record(
-        initial_sfen=start,
-        moves=[RecordedMove(Move.from_usi(move)) for move in moves.split()],
-        result=WON[result],
-        termination=ending,
-    )
-
-
-def games_of(*lines: str, start: str = START_SFEN) -> list[Record]:
-    """Games from text: "7g7f 3c3d: bbwd" are four games with these moves, two won by Black, one by White, one drawn."""
-    split = [line.split(":") for line in lines]
-    return [game_of(moves, result, start) for moves, results in split for result in results.strip()]
-
-
-def random_games(seed: int, start: str, count: int, plies: int, width: int) -> list[Record]:
-    """Games whose players have a few moves in each position, the same whenever it comes."""
-    rng, games = random.Random(seed), list[Record]()
-    for _ in range(count):
-        position = Position.from_sfen(start)
-        for _ in range(plies):
-            legal = position.legal_moves
-            if not legal:
-                break
-            some = random.Random(key_of(position)).sample(list(legal), min(width, len(legal)))
-            position.push(rng.choice(some))
-        result = rng.choice([Result.BLACK_WIN, Result.WHITE_WIN, Result.DRAW])
-        moves = [RecordedMove(move) for move in position.moves]
-        games.append(Record(initial_sfen=start, moves=moves, result=result, termination=Termination.RESIGN))
-    return games
 
 
 def check_against_plain(games: list[Record], start: str, th: int, side: Color | None) -> None:

@@ -51,14 +51,25 @@ def fit(settings: MatchSettings) -> MatchSettings:
     """
     if "concurrency" in settings.model_fields_set:
         return settings
-    cpus = cpus_of(settings)
+    return settings.model_copy(update={"concurrency": games_at_once(cpus_of(settings))})
+
+
+def games_at_once(cpus: int = 1) -> int:
+    """Games for which the cluster has CPUs.
+
+    Args:
+        cpus: CPUs that a game needs.
+
+    Raises:
+        ClusterError: No node has enough.
+    """
     games = sum(int(node.get("CPU", 0)) // cpus for node in nodes())
     if games == 0:
         raise ClusterError(
             f"no node of the Ray cluster has the {cpus} CPUs that a game needs; "
             "if the cluster grows on demand, give the number of games to play at once"
         )
-    return settings.model_copy(update={"concurrency": games})
+    return games
 
 
 def cpus_of(settings: MatchSettings) -> int:

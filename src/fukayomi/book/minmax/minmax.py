@@ -1,6 +1,6 @@
 """A book from the results of games (`minmax_book`)."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
 from statistics import NormalDist
@@ -86,11 +86,7 @@ class MinmaxBook(Tabular):
         Counts are 1: YaneuraOu puts moves with higher counts first and measures BookEvalDiff from the first, which must
         be the one with the best score.
         """
-        book = Book()
-        for sfen, moves in self.entries.items():
-            key, ply = sfen.rsplit(" ", 1)
-            book.put(key, [replace(move, count=1) for move in moves], int(ply))
-        return book
+        return book_of(self.entries)
 
     def rows(self) -> list[dict[str, str | int | None]]:
         """One row for each move of the start that the book has."""
@@ -138,11 +134,10 @@ def minmax_book(
         columns.add(game)
         if number % _EVERY == 0:
             listener.progress("reading games", number, None)
-    tree = columns.tree(settings.th)
     start = Position(start) if isinstance(start, str) else start
-    nodes = Reach(tree, settings, judge if settings.prior_games else None, listener).from_start(start)
+    nodes = reached(columns, start, settings, judge, listener)
     entries: dict[str, tuple[BookMove, ...]] = {}
-    solved = [_Solved(nodes, each, settings) for each in (tuple(Color) if side is None else (side,))]
+    solved = [Solved(nodes, each, settings) for each in (tuple(Color) if side is None else (side,))]
     for one in solved:
         entries |= one.entries()
     return MinmaxBook(
@@ -158,59 +153,91 @@ def minmax_book(
     )
 
 
-class _Solved:
-    """The positions with their values for a side."""
+def reached(
+    columns: GameColumns, start: Position, settings: MinmaxSettings, judge: Judge | None, listener: Listener = SILENT
+) -> list[Node]:
+    """The positions that the start leads to; it is the first.
+
+    Raises:
+        BookError: Not enough games pass through the start.
+    """
+    judge = judge if settings.prior_games else None
+    return Reach(columns.tree(settings.th), settings, judge, listener).from_start(start)
+
+
+def book_of(entries: Mapping[str, Sequence[BookMove]]) -> Book:
+    """A book to play from. Counts become 1 (`MinmaxBook.book` says why)."""
+    book = Book()
+    for sfen, moves in entries.items():
+        key, ply = sfen.rsplit(" ", 1)
+        book.put(key, [replace(move, count=1) for move in moves], int(ply))
+    return book
+
+
+class Solved:
+    """The positions that the start leads to, with their values for a side.
+
+    Args:
+        nodes: The positions; the start is the first.
+        side: The side whose moves the book has.
+        settings: What leaves are worth.
+    """
 
     def __init__(self, nodes: list[Node], side: Color, settings: MinmaxSettings) -> None:
-        self._nodes, self._side, self._settings = nodes, side, settings
-        self._draw = settings.black_draw_value if side == BLACK else settings.white_draw_value
+        self.nodes = nodes
+        """The positions."""
+        self.side = side
+        """The side."""
+        self.settings = settings
+        """What leaves are worth."""
+        self.draw = settings.black_draw_value if side == BLACK else settings.white_draw_value
         graph = Graph(
             maximizes=[node.turn == side for node in nodes],
             is_check=[node.is_check for node in nodes],
             children=[[edge.after for edge in node.edges] for node in nodes],
             values=[0.0 if node.edges else self._leaf(node) for node in nodes],
         )
-        self._solution = solve(graph, self._draw)
-        self._best = [self._best_edge(index) for index in range(len(nodes))]
-        self._plies = _plies_to_end([None if edge is None else edge.after for edge in self._best])
+        self.solution = solve(graph, self.draw)
+        self.best = [self._best_edge(index) for index in range(len(nodes))]
+        self._plies = _plies_to_end([None if edge is None else edge.after for edge in self.best])
 
     @property
     def circles(self) -> int:
         """Positions that can lead back to themselves."""
         sizes: dict[int, int] = {}
-        for number in self._solution.component:
+        for number in self.solution.component:
             sizes[number] = sizes.get(number, 0) + 1
         return sum(size for size in sizes.values() if size > 1)
 
     def value(self) -> SideValue:
         """What is said of the start."""
-        winrate = self._solution.values[0]
+        winrate = self.solution.values[0]
         line: list[Move] = []
         index, seen = 0, {0}
-        while (edge := self._best[index]) is not None:
+        while (edge := self.best[index]) is not None:
             line.append(Move.from_raw(edge.raw))
             index = edge.after
             if index in seen:
                 break
             seen.add(index)
-        return SideValue(self._side, winrate, self._cp(winrate), tuple(line), tuple(self._lines_to_play()))
+        return SideValue(self.side, winrate, self._cp(winrate), tuple(line), tuple(self._lines_to_play()))
 
     def entries(self) -> dict[str, tuple[BookMove, ...]]:
         """The moves of all positions where the side is to move."""
         return {
             node.sfen: self._book_moves(index)
-            for index, node in enumerate(self._nodes)
-            if node.turn == self._side and node.edges
+            for index, node in enumerate(self.nodes)
+            if node.turn == self.side and node.edges
         }
 
     def _book_moves(self, index: int) -> tuple[BookMove, ...]:
-        best = self._best[index]
+        best = self.best[index]
         moves: list[BookMove] = []
-        for edge in self._nodes[index].edges:
-            score = self._cp(self._solution.values[edge.after])
+        for edge in self.nodes[index].edges:
+            score = self._cp(self.solution.values[edge.after])
             if self._goes_round(index, edge):
                 score -= 1  # so that a player who takes the best move gets on
-            answer = self._best[edge.after]
+            answer = self.best[edge.after]
             moves.append(
                 BookMove(
                     Move.from_raw(edge.raw),
@@ -228,7 +255,7 @@ class _Solved:
 
     def _goes_round(self, index: int, edge: Edge) -> bool:
         """True if a move is as good as the best, but leads back where another one makes progress."""
-        towards, component, values = self._solution.towards[index], self._solution.component, self._solution.values
+        towards, component, values = self.solution.towards[index], self.solution.component, self.solution.values
         return (
             towards is not None
             and edge.after != towards
@@ -237,9 +264,9 @@ class _Solved:
         )
 
     def _best_edge(self, index: int) -> Edge | None:
-        node, values = self._nodes[index], self._solution.values
-        sign = 1 if node.turn == self._side else -1
-        towards = self._solution.towards[index]
+        node, values = self.nodes[index], self.solution.values
+        sign = 1 if node.turn == self.side else -1
+        towards = self.solution.towards[index]
         return max(
             node.edges,
             key=lambda edge: (
@@ -251,17 +278,34 @@ class _Solved:
             default=None,
         )
 
+    def mate_value(self, node: Node) -> float | None:
+        """What a mate is worth to the side; None if the position is none."""
+        return float(node.turn != self.side) if node.is_mated else None
+
+    def points_of(
+        self, results: tuple[int, int, int], prior: float | None = None, turn: Color | None = None
+    ) -> tuple[float, float]:
+        """Points of the side, and games.
+
+        Args:
+            results: Games, games that Black won, drawn games.
+            prior: The network's value for the side to move, which counts as `prior_games` games; None: none.
+            turn: The side to move.
+        """
+        points, games = self._points(results, self.side, self.draw)
+        if prior is None:
+            return points, games
+        weight = self.settings.prior_games
+        return points + weight * (prior if turn == self.side else 1 - prior), games + weight
+
     def _leaf(self, node: Node) -> float:
         """What a leaf is worth to the side."""
-        if node.is_mated:
-            return float(node.turn != self._side)
-        points, games = self._points(node.results, self._side, self._draw)
-        if node.prior is not None:
-            prior = node.prior if node.turn == self._side else 1 - node.prior
-            points, games = points + self._settings.prior_games * prior, games + self._settings.prior_games
+        if (mate := self.mate_value(node)) is not None:
+            return mate
+        points, games = self.points_of(node.results, node.prior, node.turn)
         value = points / games
-        if self._settings.confidence is not None:
-            value = _bound(value, games, -NormalDist().inv_cdf(self._settings.confidence))
+        if self.settings.confidence is not None:
+            value = bound(value, games, -NormalDist().inv_cdf(self.settings.confidence))
         return min(max(value, SURE), 1 - SURE)
 
     @staticmethod
@@ -272,22 +316,22 @@ class _Solved:
         return wins + draw * drawn, games
 
     def _cp(self, value: float) -> int:
-        return centipawns(value, self._settings.eval_scale)
+        return centipawns(value, self.settings.eval_scale)
 
     def _lines_to_play(self) -> list[LineToPlay]:
         """Moves with few games at the positions that the book relies on: after its own best moves, and all answers."""
         found: list[LineToPlay] = []
         trunk, seen = [0], {0}
         for index in trunk:  # it grows
-            node, best = self._nodes[index], self._best[index]
+            node, best = self.nodes[index], self.best[index]
             if best is None:
                 continue
-            own = node.turn == self._side
+            own = node.turn == self.side
             for edge in [best] if own else node.edges:
                 if edge.after not in seen:
                     seen.add(edge.after)
                     trunk.append(edge.after)
-            value = self._solution.values[best.after]
+            value = self.solution.values[best.after]
             path = self._path(index)
             for few in node.few:
                 gain = self._most(few, own) - (value if own else 1 - value)
@@ -298,23 +342,23 @@ class _Solved:
 
     def _most(self, few: FewGames, own: bool) -> float:
         """The highest win rate of the side that plays a move which its few games do not exclude."""
-        points, games = self._points(few.results, self._side, self._draw)
+        points, games = self._points(few.results, self.side, self.draw)
         if not games:
             return 1.0
         mean = points / games if own else 1 - points / games
-        return _bound(mean, games, NormalDist().inv_cdf(_NOT_EXCLUDED))
+        return bound(mean, games, NormalDist().inv_cdf(_NOT_EXCLUDED))
 
     def _path(self, index: int) -> str:
         """The start with moves that lead to a position."""
         moves: list[str] = []
-        node = self._nodes[index]
+        node = self.nodes[index]
         while node.parent is not None:
             moves.append(Move.from_raw(node.raw).usi())
-            node = self._nodes[node.parent]
+            node = self.nodes[node.parent]
         return " ".join([f"sfen {node.sfen} moves", *reversed(moves)])
 
 
-def _bound(mean: float, games: float, z: float) -> float:
+def bound(mean: float, games: float, z: float) -> float:
     """An end of Wilson's interval, the lower one if z is negative. Draws make it wider than it need be."""
     center = mean + z * z / (2 * games)
     return (center + z * sqrt(mean * (1 - mean) / games + (z / (2 * games)) ** 2)) / (1 + z * z / games)

@@ -115,27 +115,37 @@ def read_settings(options: MatchOptions, clocks: Mapping[str, str] | None = None
     found |= {name: value for name, value in more.items() if value is not None}
     if isinstance(openings := found.get("openings"), Path):
         found["openings"] = openings.absolute()
-    found["engine"] = _engines(found.get("engine", []), engines)
+    found["engine"] = given_engines(found.get("engine", []), engines)
+    if len(found["engine"]) < 2:
+        raise ConfigurationError("a match needs two engines or more: --engine NAME=COMMAND, or [[engine]] in --config")
     if engines.undeclared_options is not None:
         found["undeclared_options"] = engines.undeclared_options
     for engine in found["engine"]:
         if clocks is not None and engine.get("name") in clocks:
             engine.setdefault("clock", clocks[engine["name"]])
     _check_needs(found)
-    given = given_options(rules)
-    for name, fields in (("resign", RESIGN_FIELDS), ("draw", DRAW_FIELDS)):
-        if name in given:
-            given[name] = parse_fields(given[name], "score", fields)
+    given = given_rules(rules)
     settings = build_settings(merged(found, {"rules": given}) if given else found)
     if run.ray is None:
         check_programs(settings)  # the nodes of a cluster check their own
     return settings
 
 
+def given_rules(rules: RuleOptions) -> dict[str, Any]:
+    """The conditions on the command line.
+
+    Raises:
+        ConfigurationError: A condition cannot be read.
+    """
+    given = given_options(rules)
+    for name, fields in (("resign", RESIGN_FIELDS), ("draw", DRAW_FIELDS)):
+        if name in given:
+            given[name] = parse_fields(given[name], "score", fields)
+    return given
+
+
 def _check_needs(found: Mapping[str, Any]) -> None:
-    """Name the options that a match of two engines or more still needs."""
-    if len(found["engine"]) < 2:
-        return
+    """Name the options that a match still needs."""
     if "games" not in found:
         raise ConfigurationError("games is missing: give for example --games 100")
     if found.get("clock") is None and all(engine.get("clock") is None for engine in found["engine"]):
@@ -151,7 +161,7 @@ def read_sprt(text: str | None) -> dict[str, Any] | None:
     return None if text is None else parse_fields(text, "elo1", {name: name for name in SprtSettings.model_fields})
 
 
-def _engines(found: list[dict[str, Any]], given: EngineOptions) -> list[dict[str, Any]]:
+def given_engines(found: list[dict[str, Any]], given: EngineOptions) -> list[dict[str, Any]]:
     """The engines of the file, with the changes and additions of the command line.
 
     Raises:
@@ -186,8 +196,6 @@ def _engines(found: list[dict[str, Any]], given: EngineOptions) -> list[dict[str
     for text in given.engine_dir or []:
         name, folder = split_option("--engine-dir", text, "=", "NAME=PATH")
         engine_of("--engine-dir", name)["directory"] = Path(folder).absolute()
-    if len(by_name) < 2:
-        raise ConfigurationError("a match needs two engines or more: --engine NAME=COMMAND, or [[engine]] in --config")
     return list(by_name.values())
 
 

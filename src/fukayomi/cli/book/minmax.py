@@ -177,7 +177,7 @@ def _judge(options: MinmaxOptions, settings: MinmaxSettings) -> "Generator[Judge
         if options.multipv is not None or options.workers is not None:
             raise typer.BadParameter("it is for searches: give --nodes", param_hint="--multipv / --workers")
         with open_network(options.model, options.evaluator) as network:
-            yield lambda positions: _judged(network, positions)
+            yield lambda positions: judged(network, positions)
         return
     from fukayomi.learning.labelling.judging import searching_judge
     from fukayomi.learning.labelling.settings import LabelSettings
@@ -196,7 +196,7 @@ def _judge(options: MinmaxOptions, settings: MinmaxSettings) -> "Generator[Judge
         yield stack.enter_context(searching_judge(engine, how, workers=options.workers))
 
 
-def _judged(network: "Network", positions: Sequence[Position]) -> list[tuple[float, Mapping[Move, float]]]:
+def judged(network: "Network", positions: Sequence[Position]) -> list[tuple[float, Mapping[Move, float]]]:
     evaluation = network.evaluate(positions)
     return list(zip(evaluation.winrates.tolist(), evaluation.policies, strict=True))
 
