@@ -49,6 +49,7 @@ def test_a_move_of_the_record_is_added_and_taken_back(open_page: OpenPage, serve
     expect(page.locator("[data-book-move]")).to_have_count(2)
     expect(page.locator('[data-action="add-to-book"]')).to_have_count(0)  # no move led to the start
     paste(page, "startpos moves 7g7f 8c8d 2g2f")
+    expect(page.locator(".record [data-node]")).to_have_count(4)
     page.keyboard.press("Home")
     page.keyboard.press("ArrowRight")
     page.locator('[data-action="add-to-book"]', has_text="Add P-7f to the book").click()
