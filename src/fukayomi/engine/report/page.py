@@ -9,7 +9,6 @@ from fukayomi.engine.analysis.game_analysis import (
     GameAnalysis,
     Mistake,
     MoveAnalysis,
-    PositionAnalysis,
     Score,
     SearchLimits,
     SideSummary,
@@ -19,7 +18,7 @@ from fukayomi.engine.report.rendering import render
 from fukayomi.engine.report.shapes import GraphShapes
 from fukayomi.engine.report.words import Words, ending, evaluation, lost, search_limits, verdict
 from fukayomi.shogi import BLACK, WHITE, Position
-from fukayomi.shogi.formats.notation import japanese_moves
+from fukayomi.shogi.formats.notation import english_moves, japanese_moves
 from fukayomi.shogi.svg import piece_symbols
 
 REPLAYED_PLIES = 10
@@ -36,18 +35,19 @@ def replay(analysis: GameAnalysis) -> list[dict[str, Any]]:
     """
     record = analysis.record
     usis = record.usi_moves()
-    names = japanese_moves(record.initial_sfen, usis)
+    names = zip(japanese_moves(record.initial_sfen, usis), english_moves(record.initial_sfen, usis), strict=True)
+    names_of = [list(each) for each in names]
     positions = {position.ply: position for position in analysis.positions}
     moves = {move.ply: move for move in analysis.moves}
     entries: list[dict[str, Any]] = []
     for ply, sfen in enumerate(_sfens(analysis)):
         entry: dict[str, Any] = {"sfen": sfen}
         if ply:
-            entry |= {"usi": usis[ply - 1], "name": names[ply - 1]}
+            entry |= {"usi": usis[ply - 1], "name": names_of[ply - 1]}
         if ply in positions:
-            entry |= _position(positions[ply])
+            entry |= _score(positions[ply].score) | {"lines": [_line(line, sfen) for line in positions[ply].lines]}
             if ply + 1 in moves and not any(line.usi[0] == usis[ply] for line in positions[ply].lines):
-                entry["played"] = _line(_played(moves[ply + 1]))
+                entry["played"] = _line(_played(moves[ply + 1]), sfen)
         if ply in moves and moves[ply].mistake is not None:
             entry["verdict"] = _verdict(moves[ply])
         entries.append(entry)
@@ -64,6 +64,25 @@ def marks_of(move: MoveAnalysis) -> list[Words]:
     return marks
 
 
+def name_of(move: MoveAnalysis) -> Words:
+    """A move that was played."""
+    return move.japanese, english_moves(move.before.sfen, [move.usi])[0]
+
+
+def best_of(move: MoveAnalysis) -> Words:
+    """The move that was best."""
+    return move.best.japanese[0], english_moves(move.before.sfen, move.best.usi[:1])[0]
+
+
+def line_of(move: MoveAnalysis, first: int = 0) -> Words:
+    """The best line from a move on; a word joiner keeps the line break from separating the parts of a move."""
+    english = english_moves(move.before.sfen, move.best.usi[:LINE_PLIES])
+    return (
+        " ".join(name[0] + "\u2060" + name[1:] for name in move.best.japanese[first:LINE_PLIES]),
+        " ".join(name.replace("-", "-\u2060") for name in english[first:]),
+    )
+
+
 def _sfens(analysis: GameAnalysis) -> list[str]:
     """Board, side to move and hands of each ply."""
     position = Position.from_sfen(analysis.record.initial_sfen, allow_missing_king=True)
@@ -74,15 +93,12 @@ def _sfens(analysis: GameAnalysis) -> list[str]:
     return [" ".join(sfen.split()[:3]) for sfen in sfens]
 
 
-def _position(position: PositionAnalysis) -> dict[str, Any]:
-    return _score(position.score) | {"lines": [_line(line) for line in position.lines]}
-
-
-def _line(line: Candidate) -> dict[str, Any]:
+def _line(line: Candidate, sfen: str) -> dict[str, Any]:
+    usi = line.usi[:REPLAYED_PLIES]
     return _score(line.score) | {
         "visits": line.visits,
-        "usi": " ".join(line.usi[:REPLAYED_PLIES]),
-        "names": " ".join(line.japanese[:REPLAYED_PLIES]),
+        "usi": " ".join(usi),
+        "names": [" ".join(line.japanese[:REPLAYED_PLIES]), " ".join(english_moves(sfen, usi))],
     }
 
 
@@ -111,7 +127,7 @@ def _verdict(move: MoveAnalysis) -> dict[str, Any]:
         "words": list(verdict(move)),
         "loss": lost(move.loss),
         "marks": [list(mark) for mark in marks_of(move)],
-        "best": move.best.japanese[0],
+        "best": list(best_of(move)),
     }
 
 
@@ -152,11 +168,13 @@ def analysis_page(analysis: GameAnalysis) -> str:
         turning_point=analysis.turning_point(),
         marks_of=marks_of,
         verdict_of=verdict,
+        name_of=name_of,
+        best_of=best_of,
+        line_of=line_of,
         graph=GraphShapes.from_analysis(analysis) if analysis.positions else None,
         replay=replay(analysis),
         document=embedded(analysis),
         pieces=Markup(piece_symbols()),
-        moves=_beginning,
     )
 
 
@@ -164,8 +182,3 @@ def _limits(analysis: GameAnalysis) -> list[SearchLimits]:
     """The limits with which positions were searched, the usual one first."""
     counts = Counter(position.limits for position in analysis.positions if position.limits is not None)
     return [limits for limits, _ in counts.most_common()]
-
-
-def _beginning(line: tuple[str, ...]) -> str:
-    """The first moves of a line; a word joiner keeps the line break from separating a mark from its move."""
-    return " ".join(name[0] + "\u2060" + name[1:] for name in line[:LINE_PLIES])

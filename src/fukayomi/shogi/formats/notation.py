@@ -147,6 +147,8 @@ def english_move(position: Position, move: Move) -> str:
 def english_moves(sfen: str, moves: Sequence[str]) -> list[str]:
     """Write successive USI moves from a position in Western notation; see `english_move`.
 
+    ``win`` and ``resign``, which end a line, become ``declaration`` and ``resigns``.
+
     Raises:
         InvalidSfenError: The text is not an SFEN.
         IllegalMoveError: A move is not legal.
@@ -154,6 +156,9 @@ def english_moves(sfen: str, moves: Sequence[str]) -> list[str]:
     position = Position.from_sfen(sfen, allow_missing_king=True)
     names: list[str] = []
     for usi in moves:
+        if usi in WORDS:
+            names.append({"win": "declaration", "resign": "resigns"}[usi])
+            break
         move = Move.from_usi(usi)
         names.append(english_move(position, move))
         position.push(move)

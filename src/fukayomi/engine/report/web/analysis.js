@@ -12,9 +12,9 @@ import {render} from "./shared/vendor/lit-html.js";
 /**
  * @typedef {string | [string, string]} Words  The same in both languages, or Japanese and English.
  * @typedef {{winrate: number, evaluation: Words}} Score
- * @typedef {Score & {visits: number | null, usi: string, names: string}} Line  Moves are separated by spaces.
- * @typedef {{kind: string, words: Words, loss: string, marks: Words[], best: string}} Verdict
- * @typedef {{sfen: string, usi?: string, name?: string, lines?: Line[], played?: Line, verdict?: Verdict} & Partial<Score>} Ply  As in replay.py.
+ * @typedef {Score & {visits: number | null, usi: string, names: Words}} Line  Moves are separated by spaces.
+ * @typedef {{kind: string, words: Words, loss: string, marks: Words[], best: Words}} Verdict
+ * @typedef {{sfen: string, usi?: string, name?: Words, lines?: Line[], played?: Line, verdict?: Verdict} & Partial<Score>} Ply  As in replay.py.
  */
 
 /** @param {string} id */
@@ -161,7 +161,7 @@ class Replay {
     const {name = "", lines = [], played: other, ...score} = plies[ply];
     return {
       ply,
-      name,
+      name: this.say(name),
       score: this.scoreOf(score),
       mistake: this.mistakeAt(ply),
       next: this.mistakeAt(ply + 1),
@@ -178,7 +178,7 @@ class Replay {
 
   /** @param {Line} line @returns {CardLine} */
   lineOf({winrate, evaluation, visits, usi, names}) {
-    return {score: {rate: winrate, text: this.say(evaluation)}, visits, usi: usi.split(" "), names: names.split(" ")};
+    return {score: {rate: winrate, text: this.say(evaluation)}, visits, usi: usi.split(" "), names: this.say(names).split(" ")};
   }
 
   /** The mistake that leads to a ply. @param {number} ply @returns {CardMistake | null} */
@@ -189,7 +189,16 @@ class Replay {
     const side = /** @type {"☗" | "☖"} */ (parse(plies[ply - 1].sfen).turn === "b" ? "☗" : "☖");
     const {kind, words, loss, marks, best} = verdict;
     const change = before && after && {side, before, after};
-    return {ply, name, kind, words: this.say(words), loss, marks: marks.map(mark => this.say(mark)), best, change};
+    return {
+      ply,
+      name: this.say(name),
+      kind,
+      words: this.say(words),
+      loss,
+      marks: marks.map(mark => this.say(mark)),
+      best: this.say(best),
+      change,
+    };
   }
 }
 
