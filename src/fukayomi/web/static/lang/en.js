@@ -124,6 +124,7 @@ export const english = {
   "kept.help": "Records that you change and games that you play are kept in this browser by themselves.",
   "kept.unavailable": "This browser stores nothing: save records as files.",
   "kept.none": "There are none yet.",
+  "kept.move": "1 move",
   "kept.moves": "{count} moves",
   "kept.offered": "Your last work: {name} ({date})",
   "kept.goOn": "Go on",

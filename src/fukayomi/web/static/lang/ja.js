@@ -124,6 +124,7 @@ export const japanese = {
   "kept.help": "編集した棋譜と対局は、このブラウザーに自動で保存されます。",
   "kept.unavailable": "このブラウザーには保存できません。棋譜はファイルに保存してください。",
   "kept.none": "まだありません。",
+  "kept.move": "1手",
   "kept.moves": "{count}手",
   "kept.offered": "前回の続きがあります：{name}（{date}）",
   "kept.goOn": "続ける",

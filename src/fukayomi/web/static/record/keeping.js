@@ -286,7 +286,8 @@ export class Keeper {
     const {names, start, end, winner, end_word: word, main, name} = record;
     const [black, white] = [names[0] || page.side("b", start), names[1] || page.side("w", start)];
     const players = names.some(Boolean) || !name ? `☗ ${black} – ☖ ${white}` : name;
-    const moves = page.t("kept.moves", {count: Math.max(main.length, record.nodes.length) - 1});
+    const count = Math.max(main.length, record.nodes.length) - 1;
+    const moves = page.t(count === 1 ? "kept.move" : "kept.moves", {count});
     const result = end || winner ? page.endText(end, winner, word, isHandicap(start)) : "";
     return [players, moves, result].filter(Boolean).join(" · ");
   }
