@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 from patience import PATIENCE_S
@@ -26,6 +26,13 @@ WATCH_SOCKETS = """() => {
     send.call(this, text);
   };
 }"""
+
+
+@pytest.fixture
+def server() -> Iterator[WebServer]:
+    """A server of its own: others keep the searches of other tests, which go on where they were."""
+    with WebServer(WebSettings(evaluator="<hash>", port=0)) as started:
+        yield started
 
 
 def limited(server: WebServer, **settings: object) -> dict[str, object]:

@@ -62,8 +62,8 @@ class BookEditor:
         OSError: The file cannot be read.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path | str) -> None:
+        self.path = path = Path(path)
         """The file."""
         self._lock = threading.Lock()
         self._steps: dict[int, _Step] = {}

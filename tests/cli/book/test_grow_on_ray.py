@@ -15,7 +15,7 @@ __all__ = ["cluster"]  # the fixture
 
 
 @needs_ray
-@pytest.mark.slow
+@pytest.mark.soak
 def test_a_growth_moves_to_a_cluster_and_back(tmp_path: Path, cluster: Cluster) -> None:
     values = small(games=4, rounds=1)
     whole, folder, file = tmp_path / "whole", tmp_path / "grown", tmp_path / "settings.toml"
