@@ -13,7 +13,7 @@ def test_a_book_grows_and_goes_on(tmp_path: Path) -> None:
     options = ("-o", out, "--evaluator", "hash", "--nodes", 30, "--loss", 0.3)
     first = run_json("book", "search", *options, "--positions", 5)
     assert (first["positions"], first["wanted"], first["searched"], first["kept"]) == (5, 5, 5, 0)
-    assert first["start_moves"][0]["visits"] >= first["start_moves"][1]["visits"]
+    assert first["start_moves"][0]["count"] >= first["start_moves"][1]["count"]
     more = run_json("book", "search", *options, "--positions", 8, "--at-once", 1)
     assert (more["positions"], more["searched"], more["kept"]) == (8, 3, 5)
     code, printed, _ = run("book", "search", *options, "--positions", 8)

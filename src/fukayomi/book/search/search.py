@@ -10,6 +10,7 @@ from typing import Protocol
 from fukayomi.book.book import Book, best_first, position_key
 from fukayomi.book.kinds import BookKind, kind_to_write
 from fukayomi.book.moves import BookError, BookMove
+from fukayomi.book.reader import BookEntry
 from fukayomi.book.search.growth import Growth
 from fukayomi.book.search.settings import BookSearchSettings
 from fukayomi.book.stored import read_book, write_book
@@ -96,17 +97,8 @@ class SearchedBook(Tabular):
         return f"<SearchedBook of {counted(len(self.book), 'position')}, {self.searched} searched now>"
 
     def rows(self) -> list[dict[str, str | int | None]]:
-        """One row per move; moves are in USI form."""
-        return [
-            {
-                "move": move.move.usi(),
-                "ponder": None if move.ponder is None else move.ponder.usi(),
-                "score_cp": move.score_cp,
-                "depth": move.depth,
-                "visits": move.count,
-            }
-            for move in self.book.get(self.first, ())
-        ]
+        """One row per move, as of a `BookEntry`: counts are visits."""
+        return BookEntry(self.book.get(self.first, ())).rows()
 
 
 def search_book(

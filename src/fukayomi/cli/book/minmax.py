@@ -108,6 +108,7 @@ def minmax(
     from fukayomi.arena.results.sources import read_games
     from fukayomi.book import minmax_book, write_book
     from fukayomi.book.kinds import kind_to_write
+    from fukayomi.files.atomic import replace_file
 
     check_target(out)
     kind_to_write(out)
@@ -140,10 +141,7 @@ def minmax(
     lost = write_book(book, out)
     lines = [line.line for value in found.sides for line in value.to_play]
     if options.to_play is not None:
-        from fukayomi.files.atomic import AtomicFile
-
-        with AtomicFile(options.to_play) as file:
-            file.write("".join(f"{line}\n" for line in dict.fromkeys(lines)).encode())
+        replace_file(options.to_play, "".join(f"{line}\n" for line in dict.fromkeys(lines)).encode())
     if options.as_json:
         document = {"file": str(out), "entries": len(book), "moves": book.move_count, **_document(found)}
         typer.echo(json_text(document | {"problems": [*notes.texts, *lost]}))
