@@ -51,6 +51,7 @@ _COMMANDS = {
     "data csa-to-hcpe": "data.csa_to_hcpe:csa_to_hcpe",
     "positions balanced": "arena.positions:balanced",
     "positions compare": "arena.positions:compare",
+    "positions disagree": "arena.disagree:disagree",
     "selfplay": "learning.selfplay:selfplay",
     "train": "learning.train:train",
     "learn": "loop.learn:learn",
@@ -97,7 +98,9 @@ def make_app(words: Sequence[str] = ()) -> typer.Typer:
             name="data", help="Training data: make it from game records, convert it, check it.", no_args_is_help=True
         ),
         "positions": typer.Typer(
-            name="positions", help="Balanced positions (互角局面集) to begin matches from.", no_args_is_help=True
+            name="positions",
+            help="Positions to begin matches from: balanced ones (互角局面集), and those where engines are wrong.",
+            no_args_is_help=True,
         ),
     }
     if " ".join(words[:2]) in _COMMANDS and words[0] == "learn":  # `learn` itself takes a file

@@ -99,7 +99,7 @@ def _with_full_path(command: list[Any], folder: Path) -> list[Any]:
     return command
 
 
-def _command_of_file(value: Any, folder: Path) -> Any:
+def command_of_file(value: Any, folder: Path) -> Any:
     """A command line, or the words of one."""
     if isinstance(value, str):
         return split_command(value, folder)
@@ -123,7 +123,7 @@ class EngineSettings(Settings):
 
     name: Annotated[str, Field(max_length=64, pattern=r"^[^\x00-\x1f\x7f\s]([^\x00-\x1f\x7f]*[^\x00-\x1f\x7f\s])?$")]
     """One line of text; records and tables show it."""
-    command: Annotated[tuple[str, ...], FromFile(_command_of_file)] = ()
+    command: Annotated[tuple[str, ...], FromFile(command_of_file)] = ()
     """The program and its arguments."""
     identity: str = ""
     """Instead of a command: what plays in this process (`MovePlayer.identity`)."""

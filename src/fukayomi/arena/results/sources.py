@@ -58,6 +58,40 @@ def read_games(paths: Sequence[Path], *, listener: Listener = SILENT) -> Iterato
         raise SourceError(f"no game can be read: {first}" if problems else "the sources have no games")
 
 
+def read_game_records(paths: Sequence[Path], *, listener: Listener = SILENT) -> Iterator[Record]:
+    """Read the complete record of every game, with its scores: as `read_games`, but not from PGN, which has no moves.
+
+    Args:
+        paths: Databases of matches, records in any format, zip and tar archives, folders of these.
+        listener: Gets the progress in files, and a note for each game, file or archive that cannot be read.
+
+    Raises:
+        SourceError: A source does not exist.
+        StoreError: The database of a match is damaged.
+    """
+    files = list({file.resolve(): file for path in paths for file in _files_of(path)}.values())
+    seen = SeenGames()
+    for number, path in enumerate(files):
+        listener.progress("reading", number, len(files))
+        if _is_database(path):
+            yield from match_db.read_records(path)
+            continue
+        for source in iter_sources([path]):
+            if looks_like_pgn(source.data[:_HEAD]):
+                continue
+            for found in scan_source(source, seen):
+                if isinstance(found, Record):
+                    yield found
+                elif found.is_problem:
+                    listener.note(found.message)
+    listener.progress("reading", len(files), len(files))
+
+
+def _is_database(path: Path) -> bool:
+    with open_input(path) as file:
+        return file.read(len(_SQLITE_MAGIC)) == _SQLITE_MAGIC
+
+
 def _files_of(path: Path) -> list[Path]:
     """The files of a source; only the database in the folder of a match.
 
