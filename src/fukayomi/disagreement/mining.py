@@ -28,6 +28,7 @@ from fukayomi.disagreement.settings import (
     Rule,
 )
 from fukayomi.disagreement.starts import is_held_out, starts, write_starts
+from fukayomi.engine.evaluators.backends.machine import usable_cpus
 from fukayomi.engine.network import Network
 from fukayomi.files.atomic import replace_file
 from fukayomi.files.inputs import read_input
@@ -107,7 +108,6 @@ def find_disagreements(
     folder: Path | str,
     settings: DisagreementSettings,
     *,
-    concurrency: int | None = None,
     listener: Listener = SILENT,
 ) -> Disagreements:
     """Find positions where two players disagree, judge them, and write start positions.
@@ -126,7 +126,6 @@ def find_disagreements(
         sources: Match folders, records in any format, folders and archives of them; or records.
         folder: Folder of the run; created if necessary. The same call goes on with what is in it.
         settings: Players, rule and limits.
-        concurrency: Engines and games at once if the settings do not say; None: one on each processor core.
         listener: Hears of the progress.
 
     Raises:
@@ -139,9 +138,7 @@ def find_disagreements(
     with FolderLock(folder):
         _begin(settings, folder)
         chosen, positions = _choose(sources, folder, settings, listener)
-        return _Run(folder, settings, chosen, concurrency or settings.concurrency or _cores(), listener).finish(
-            positions
-        )
+        return _Run(folder, settings, chosen, listener).finish(positions)
 
 
 def read_disagreements(folder: Path | str) -> list[Disagreement]:
@@ -237,10 +234,8 @@ def _unique(found: Iterable[GamePosition]) -> list[GamePosition]:
 class _Run:
     """One run, after the positions are chosen."""
 
-    def __init__(
-        self, folder: Path, settings: DisagreementSettings, chosen: Chosen, concurrency: int, listener: Listener
-    ) -> None:
-        self._folder, self._settings, self._concurrency, self._listener = folder, settings, concurrency, listener
+    def __init__(self, folder: Path, settings: DisagreementSettings, chosen: Chosen, listener: Listener) -> None:
+        self._folder, self._settings, self._listener = folder, settings, listener
         self._result = Disagreements(folder, settings, chosen, 0, 0, 0, dict(chosen.scales))
         self._players: tuple[PlayerSettings, PlayerSettings] | None = (
             None if settings.a is None or settings.b is None else (settings.a, settings.b)
@@ -307,15 +302,15 @@ class _Run:
     def _said(self, positions: Sequence[GamePosition], name: str, times: int):
         assert self._players is not None
         return search(
-            positions, self._players, self._folder / name, times=times, concurrency=self._concurrency,
+            positions, self._players, self._folder / name, times=times, concurrency=self._settings.concurrency,
             listener=self._listener,
         )  # fmt: skip
 
     def _judge(self, found: list[Disagreement], players: tuple[PlayerSettings, PlayerSettings]) -> list[Disagreement]:
         open_ones = [each for each in found if each.verdict is Verdict.UNJUDGED]
         judged = judge(
-            open_ones, players, self._settings, self._folder / "judging", concurrency=self._concurrency,
-            listener=self._listener,
+            open_ones, players, self._settings, self._folder / "judging",
+            concurrency=self._settings.concurrency or usable_cpus(), listener=self._listener,
         )  # fmt: skip
         by_line = {each.line: each for each in judged}
         return [by_line.get(each.line, each) for each in found]
@@ -364,9 +359,3 @@ def _parse(line: bytes, kind: type[Found], path: Path, number: int) -> Found:
         raise DisagreementError(
             f"{path}, line {number}: {first_problem(error)}. Remove the file: it is made again from the games"
         ) from error
-
-
-def _cores() -> int:
-    from fukayomi.engine.evaluators.backends.machine import usable_cpus
-
-    return usable_cpus()

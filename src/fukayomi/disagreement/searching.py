@@ -10,8 +10,10 @@ from fukayomi.data.formats.hcpe3 import read_hcpe3
 from fukayomi.disagreement.games import Outcomes, Scales, fitted, scale_of
 from fukayomi.disagreement.model import GamePosition, View, win_rate_of
 from fukayomi.disagreement.settings import DisagreementError, DisagreementSettings, Kind, PlayerSettings
+from fukayomi.engine.evaluators.backends.machine import usable_cpus
 from fukayomi.engine.network import Network
 from fukayomi.files.atomic import replace_file
+from fukayomi.files.inputs import read_input
 from fukayomi.learning.labelling.labelling import label_positions
 from fukayomi.learning.labelling.settings import LabelSettings, Plies
 from fukayomi.listener import Forwarder, Listener
@@ -19,6 +21,8 @@ from fukayomi.shogi import BLACK, Move
 from fukayomi.usi.engine import UsiEngine
 
 POSITIONS_NAME = "positions.sfen"
+LARGEST_LIST = 4 << 30
+"""Bytes."""
 NAMES = ("a", "b")
 
 
@@ -58,7 +62,8 @@ def search(
         players: a and b.
         folder: It gets the positions and a file of labels (hcpe3) for each player.
         times: Factor of the limits.
-        concurrency: Engines at once.
+        concurrency: Searches at once; None: engines on each processor core, and as many as fill a network's batches.
+            With 1, a network finds the same again.
         listener: Hears of the progress.
 
     Returns:
@@ -72,18 +77,20 @@ def search(
     if not positions:
         return []
     folder.mkdir(exist_ok=True)
-    listed = folder / POSITIONS_NAME
+    listed, content = folder / POSITIONS_NAME, "".join(f"{position.line}\n" for position in positions).encode()
     if not listed.exists():
-        replace_file(listed, "".join(f"{position.line}\n" for position in positions).encode())
+        replace_file(listed, content)
+    elif read_input(listed, LARGEST_LIST) != content:
+        raise DisagreementError(f"{listed} has other positions; remove {folder}, and they are searched again")
     keys = [encode_hcp(position.position()) for position in positions]
     found: list[dict[bytes, Said]] = []
     for name, player in zip(NAMES, players, strict=True):
         out = folder / f"{name}.hcpe3"
         if not out.exists():
             with opened(player) as engine:
-                workers = None if isinstance(engine, Network) else concurrency
                 label_positions(
-                    [listed], out, engine, _limits(player, times), workers=workers,
+                    [listed], out, engine, _limits(player, times),
+                    workers=concurrency or (None if isinstance(engine, Network) else usable_cpus()),
                     listener=_Stage(listener, f"{folder.name} {name}"),
                 )  # fmt: skip
         found.append(_answers(out))

@@ -94,8 +94,8 @@ class PlayerSettings(Settings):
 
 
 class DisagreementSettings(Settings):
-    """Which positions are found, and how they are judged. The same settings, games and players that do not leave their
-    moves to chance give the same files."""
+    """Which positions are found, and how they are judged. With a concurrency of 1 the same settings, games and players
+    that do not leave their moves to chance give the same files."""
 
     ERROR: ClassVar = DisagreementError
 
@@ -134,7 +134,8 @@ class DisagreementSettings(Settings):
     seed: Annotated[int, Field(ge=0)] = 0
     """Random seed of the choice of positions, and of games that are held out."""
     concurrency: Positive | None = None
-    """Engines that search at once, and games that are played at once; None: one on each processor core."""
+    """Searches at once, and games at once; None: engines and games on each processor core, and as many searches as fill
+    the batches of a network. With 1, a network finds the same again."""
 
     @model_validator(mode="after")
     def _fields_fit(self) -> Self:
