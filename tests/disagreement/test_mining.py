@@ -22,6 +22,7 @@ from fukayomi.disagreement import (
     View,
     find_disagreements,
     read_disagreements,
+    solve,
 )
 from fukayomi.disagreement.judging import judge
 from fukayomi.disagreement.starts import starts
@@ -151,18 +152,21 @@ def disagreement(line: str, a: float, b: float, moves: tuple[str, str] = ("6a7b"
     ],
 )
 def test_games_decide(a: float, b: float, moves: tuple[str, str], verdict: Verdict, tmp_path: Path) -> None:
-    """White loses whoever plays: the player who says so is right."""
+    """White loses whoever plays: the player who says so is right, of White's position as of Black's after it."""
     players = {name: {"network": "<sparse>", "clock": f"nodes={nodes}"} for name, nodes in (("a", 16), ("b", 32))}
     settings = DisagreementSettings(**disagree_run.small(pairs=4, **players))
     assert settings.a is not None
     assert settings.b is not None
-    found = disagreement(LOST, a, b, moves)
-    (judged,) = judge([found], (settings.a, settings.b), settings, tmp_path / "judging", concurrency=2, listener=SILENT)
-    assert judged.verdict == verdict
-    assert judged.score == 0.0
+    found = [disagreement(LOST, a, b, moves)]
+    if a != b:
+        found.append(disagreement(f"{LOST} moves 6a7b", 1 - a, 1 - b, ("2g2f", "2g2f")))
+    judged = judge(found, (settings.a, settings.b), settings, tmp_path / "judging", concurrency=2, listener=SILENT)
+    assert [each.verdict for each in judged] == [verdict] * len(found)
+    assert [each.score for each in judged] == [0.0, 1.0][: len(found)]
+    assert [each.is_about_moves for each in judged] == [a == b] * len(found)
     played = list(read_games(tmp_path / "judging"))
-    assert len(played) == (16 if a == b else 8)
-    assert judged.games == len({game.moves for game in played})
+    assert len(played) == 16
+    assert sum(each.games for each in judged) == len({game.moves for game in played})
 
 
 def test_siblings_are_moves_that_the_policy_likes_as_much() -> None:
@@ -254,3 +258,26 @@ def test_a_folder_of_something_else_is_refused(games: Path, tmp_path: Path) -> N
 def test_settings_that_do_not_fit(settings: dict[str, object], message: str) -> None:
     with pytest.raises(DisagreementError, match=message):
         DisagreementSettings(**disagree_run.small(**settings))
+
+
+def test_solving_counts_nodes_and_errors() -> None:
+    """A position in which White is lost: the player who said so is right, by its value and, it says, by its move."""
+    found = disagreement(LOST, 0.9, 0.1, ("6a7b", "4a3b")).model_copy(
+        update={"verdict": Verdict.A_BLIND, "score": 0.0, "games": 8}
+    )
+    open_one = disagreement("startpos", 0.9, 0.1).model_copy(update={"verdict": Verdict.UNRESOLVED})
+    with Network("<sparse>", cache_mb=0) as network:
+        solved = solve([found, open_one], network, nodes=[1, 8, 64])
+    assert len(solved) == 1
+    rows = solved.rows()
+    assert [(row["nodes"], row["sides"], row["sides_of"]) for row in rows] == [(1, 1, 1), (8, 1, 1), (64, 1, 1)]
+    assert [row["error"] for row in rows] == pytest.approx([rates[0] for rates in solved.win_rates])
+    assert all(rates[0] < 0.5 for rates in solved.win_rates)
+    (least,) = solved.nodes_to_move
+    moves = [each[0] for each in solved.moves]
+    assert least == next((n for n, at in zip((1, 8, 64), range(3), strict=True) if set(moves[at:]) == {"4a3b"}), None)
+
+
+def test_nothing_to_solve() -> None:
+    with Network("<hash>") as network, pytest.raises(ValueError, match="nothing to search"):
+        solve([disagreement("startpos", 0.9, 0.1)], network)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from fukayomi.disagreement.mining import Disagreements, find_disagreements, read_disagreements
     from fukayomi.disagreement.model import Disagreement, GamePosition, Verdict, View
     from fukayomi.disagreement.settings import DisagreementError, DisagreementSettings, Kind, PlayerSettings, Rule
+    from fukayomi.disagreement.solving import Solved, solve
 
 __all__ = [
     "Disagreement",
@@ -25,10 +26,12 @@ __all__ = [
     "Kind",
     "PlayerSettings",
     "Rule",
+    "Solved",
     "Verdict",
     "View",
     "find_disagreements",
     "read_disagreements",
+    "solve",
 ]
 
 __getattr__, __dir__ = lazy(
@@ -36,6 +39,7 @@ __getattr__, __dir__ = lazy(
     {
         ".mining": ("Disagreements", "find_disagreements", "read_disagreements"),
         ".model": ("Disagreement", "GamePosition", "Verdict", "View"),
+        ".solving": ("Solved", "solve"),
         ".settings": ("DisagreementError", "DisagreementSettings", "Kind", "PlayerSettings", "Rule"),
     },
 )

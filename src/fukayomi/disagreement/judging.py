@@ -146,11 +146,12 @@ def _clocks(players: tuple[PlayerSettings, PlayerSettings], pairs: int) -> list[
 
 
 def _by_opening(result: MatchResult, openings: int) -> list[list[Game]]:
-    """The games from each opening, those of a pair next to each other."""
+    """The games from each opening, those of a pair next to each other. Pairs count from 1, and take the openings in
+    turn."""
     found: list[list[Game]] = [[] for _ in range(openings)]
     for game in result.games:
         assert game.pair is not None
-        found[game.pair % openings].append(game)
+        found[(game.pair - 1) % openings].append(game)
     return found
 
 
@@ -214,7 +215,9 @@ def _by_moves(found: Disagreement, after_a: _Score, after_b: _Score) -> Disagree
         verdict = Verdict.B_BLIND if low > 0 else Verdict.A_BLIND
     elif min(after_a.shared_pairs, after_b.shared_pairs) > SHARED:
         verdict = Verdict.VOLATILE
-    return _with(found, verdict, after_a.games + after_b.games, mean, low, high)
+    return _with(found, verdict, after_a.games + after_b.games, mean, low, high).model_copy(
+        update={"is_about_moves": True}
+    )
 
 
 def _with(found: Disagreement, verdict: Verdict, games: int, score: float, low: float, high: float) -> Disagreement:

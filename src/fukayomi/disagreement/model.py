@@ -95,6 +95,8 @@ class Disagreement(GamePosition):
     low: float | None = None
     high: float | None = None
     """95 % interval of the score."""
+    is_about_moves: bool = False
+    """True if the win rates are close and the moves differ: the games were played on after the two moves."""
 
     @property
     def views(self) -> tuple[View | None, View | None]:
