@@ -17,7 +17,8 @@ from fukayomi.selfplay import play_networks
 
 if TYPE_CHECKING:
     from fukayomi.learning import Dataset, TrainingSettings
-    from fukayomi.nn import NetworkConfig
+    from fukayomi.learning.models import AnyNetwork
+    from fukayomi.nn.sparse_config import AnyConfig
 
 BATCH = 8
 """Positions per batch in matches."""
@@ -44,12 +45,13 @@ class Machine:
 
 
 def train_arm(
-    shape: "NetworkConfig | str",
+    shape: "AnyConfig | str",
     data: "Dataset",
     run: Path,
     settings: "TrainingSettings",
     device: str,
     threads: int = 1,
+    initial: "AnyNetwork | None" = None,
 ) -> Path:
     """Train a network, go on, or take the one that is finished.
 
@@ -60,6 +62,7 @@ def train_arm(
         settings: How it learns.
         device: Where.
         threads: Threads, if that is a CPU.
+        initial: The network that learns on; None: a new one.
 
     Returns:
         Its checkpoint.
@@ -78,7 +81,7 @@ def train_arm(
     config = NetworkConfig.from_name(shape) if isinstance(shape, str) else shape
     result = train(
         config, data, run, settings=settings, device=device,
-        threads=threads if device in ("cpu", "auto") else None, resume=resume,
+        threads=threads if device in ("cpu", "auto") else None, initial=None if resume else initial, resume=resume,
     )  # fmt: skip
     if not result.finished:
         raise StoppedError

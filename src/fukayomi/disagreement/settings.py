@@ -125,7 +125,7 @@ class DisagreementSettings(Settings):
     """Most disagreements from games with the same position after 24 plies, those with the largest gaps. None: all."""
     confirm: Annotated[int, Field(ge=0)] = 8
     """Both players search a disagreement again with so many times the limit; 0: do not."""
-    pairs: Annotated[int, Field(ge=0)] = 4
+    pairs: Annotated[int, Field(ge=0)] = 8
     """Pairs of games that are played on from each disagreement, with colours swapped; 0: do not judge."""
     max_plies: Positive = 320
     """Those games are drawn after this many plies."""
