@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from fukayomi.arena.strategy.definitions import describe, load_definitions
+from fukayomi.arena.strategy.definitions import describe
+from fukayomi.arena.strategy.reading import load_definitions
 
 ROOT = Path(__file__).resolve().parents[3]
 

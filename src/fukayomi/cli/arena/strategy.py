@@ -89,7 +89,7 @@ def strategy(
     result; a draw is not a win for either side. Lines without results (.sfen) have shares only. docs/strategies.md
     explains how strategies are found.
     """
-    from fukayomi.arena.strategy.definitions import load_definitions
+    from fukayomi.arena.strategy.reading import load_definitions
     from fukayomi.cli.arena import strategy_report as report
 
     kinds = _kinds(table.kinds)
