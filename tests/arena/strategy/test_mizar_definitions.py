@@ -29,7 +29,7 @@ MATCHER = Matcher(load_definitions(FILE))
 EXCHANGES = "2g2f 8c8d 2f2e 8d8e 6i7h 4a3b 2e2d 2c2d 2h2d P*2c 2d2h 8e8f 8g8f 8b8f"
 SIDE_PAWNS = "7g7f 3c3d 2g2f 8c8d 2f2e 8d8e 6i7h 4a3b 2e2d 2c2d 2h2d 8e8f 8g8f 8b8f 2d3d"
 MINO = "7g7f 3c3d 6g6f 8c8d 2h6h 7a6b 5i4h 5a4b 4h3h 4b3b 3h2h 1c1d 3i3h"
-GAMES = {
+GAMES: dict[str, tuple[str, dict[str, int]]] = {
     "exchange": ("7g7f 3c3d 8h2b+ 3a2b", {"角換わり": 4}),
     "both rook pawns": (EXCHANGES, {"相掛かり": 14}),
     "side pawn": (SIDE_PAWNS, {"先手横歩": 15}),
