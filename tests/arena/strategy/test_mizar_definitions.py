@@ -102,6 +102,12 @@ def test_both_sides_can_enter(tmp_path: Path) -> None:
     assert [tag.label for tag in classification.tags] == ["先手入玉", "後手入玉", "相入玉"]
 
 
+def test_without_tags_disable_both_names_are_shown(tmp_path: Path) -> None:
+    entries = [{key: value for key, value in entry.items() if key != "tags_disable"} for entry in ENTRIES]
+    matcher = Matcher(load_definitions(write(tmp_path, entries)))
+    assert found(matcher, moves_of(SIDE_PAWNS)) == {"相掛かり": 14, "先手横歩": 15}
+
+
 def random_moves(data: st.DataObject, plies: int) -> list[Move]:
     position = Position()
     for _ in range(plies):

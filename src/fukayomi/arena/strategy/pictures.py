@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
 from unicodedata import east_asian_width
 
 from fukayomi.arena.strategy.counts import StrategyCounts, StrategyRow, StrategyTable
@@ -290,7 +290,7 @@ def _draw_rates(
     known = [(place, *row.black_interval) for place, row in rows if row and row.black_rate is not None]
     if intervals and known:
         places, lows, highs = zip(*known, strict=True)
-        draw: Any = axes.vlines if along == "x" else axes.hlines
+        draw = cast("Any", axes.vlines if along == "x" else axes.hlines)
         draw(places, [100 * low for low in lows], [100 * high for high in highs], linewidth=1.4, alpha=0.6, **style)
 
 
