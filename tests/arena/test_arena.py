@@ -160,7 +160,7 @@ def test_strategies_of_many_games_and_their_plots(tmp_path: Path) -> None:
     (row,) = arena.count_strategies(games).rows()
     assert (row["strategy"], row["games"], row["black_rate"]) == ("後手四間飛車", 4, 0.75)
     figure = arena.plot_shares(counts.tables(top=2), tmp_path / "shares.svg")
-    assert len(figure.axes) == 8, "a panel for each player and colour, with two axes"
+    assert len(figure.axes) == 8, "a panel for each player and colour, with two axes over each other"
     assert (tmp_path / "shares.svg").read_bytes().startswith(b"<?xml")
     with pytest.raises(ValueError, match=r"shares.gif: expected a file name that ends in"):
         arena.plot_shares(counts.tables(), tmp_path / "shares.gif")

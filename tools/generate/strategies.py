@@ -7,8 +7,9 @@ tests/arena/strategy/test_strategy_docs.py fails if the list is out of date.
 
 from pathlib import Path
 
-from fukayomi.arena.strategy.definitions import Definition, Side, describe, load_definitions
+from fukayomi.arena.strategy.definitions import Definition, Side, describe
 from fukayomi.arena.strategy.kinds import StrategyKind
+from fukayomi.arena.strategy.reading import load_definitions
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "strategies.md"
 BEGIN, END = "<!-- definitions: written by tools/generate/strategies.py -->", "<!-- end of definitions -->"

@@ -7,8 +7,8 @@ import pytest
 
 from fukayomi.arena.game.openings import read_openings
 from fukayomi.arena.positions.balanced_set import PositionSet, compare_positions
-from fukayomi.arena.strategy.definitions import load_definitions
 from fukayomi.arena.strategy.matcher import Matcher
+from fukayomi.arena.strategy.reading import load_definitions
 
 FIRST = "7g7f 3c3d 2g2f 8c8d"
 TRANSPOSED = "2g2f 8c8d 7g7f 3c3d"

@@ -8,9 +8,9 @@ import pytest
 
 from fukayomi.arena.results.game import Game
 from fukayomi.arena.strategy.counts import StrategyCounts, tables_csv
-from fukayomi.arena.strategy.definitions import load_definitions
 from fukayomi.arena.strategy.kinds import SplitBy, StrategyKind
 from fukayomi.arena.strategy.matcher import Matcher
+from fukayomi.arena.strategy.reading import load_definitions
 from fukayomi.shogi import Move
 from fukayomi.shogi.record import Result
 

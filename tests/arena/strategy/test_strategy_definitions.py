@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from fukayomi.arena.strategy.definitions import DefinitionError, Placed, Played, load_definitions
+from fukayomi.arena.strategy.definitions import DefinitionError, Placed, Played
 from fukayomi.arena.strategy.kinds import StrategyKind
 from fukayomi.arena.strategy.matcher import Matcher
+from fukayomi.arena.strategy.reading import load_definitions
 from fukayomi.shogi import START_SFEN, Move
 
 PROMISED = """角換わり 相掛かり 横歩 矢倉 雁木 二枚銀雁木 一手損角換わり 右玉 早繰り銀 腰掛け銀 棒銀 中飛車 四間飛車

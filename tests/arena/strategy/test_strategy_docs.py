@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from fukayomi.arena.strategy.definitions import describe, load_definitions
+from fukayomi.arena.strategy.definitions import describe
+from fukayomi.arena.strategy.reading import load_definitions
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -20,7 +21,7 @@ def test_the_document_lists_the_definitions_as_they_are() -> None:
     assert document == tool.with_listing(document), "run python tools/generate/strategies.py"
 
 
-@pytest.mark.parametrize("example", ["games-engine-openings", "wcsc28-openings"])
+@pytest.mark.parametrize("example", ["games-engine-openings", "wcsc28-openings", "games-engine-mizar"])
 def test_the_document_s_results_are_those_of_the_examples(example: str) -> None:
     """Rounded from the counts, not from a rounding."""
     printed = (ROOT / "docs" / "examples" / "strategy" / f"{example}.txt").read_text(encoding="utf-8")

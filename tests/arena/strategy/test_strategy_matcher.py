@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from plain_matcher import classify_plainly, nearest_miss
 
 from fukayomi.arena.results.sources import read_games
-from fukayomi.arena.strategy.definitions import Side, load_definitions
+from fukayomi.arena.strategy.definitions import Side
 from fukayomi.arena.strategy.kinds import StrategyKind
 from fukayomi.arena.strategy.matcher import Classification, Matcher, Tag
+from fukayomi.arena.strategy.reading import load_definitions
 from fukayomi.shogi import START_SFEN, Color, Move, Position
 
 EXAMPLES: dict[str, dict[str, Any]] = yaml.safe_load(

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import command_runs
 import pytest
+from places import SAMPLES
 
 EXCHANGE = "7g7f 8c8d 2g2f 8d8e 8h7g 3c3d 7i6h 4a3b 6i7h 2b7g+ 6h7g 3a2b"
 FOURTH = "7g7f 3c3d 2g2f 4c4d 3i4h 8b4b"
@@ -142,6 +143,28 @@ def test_definitions_of_ones_own(games: Path, tmp_path: Path) -> None:
     code, _, said = run(games, "--definitions", own)
     assert code == 1
     assert "初手: when.0.pieces.0" in said
+
+
+def test_definitions_of_mizar(games: Path, lines: Path, tmp_path: Path) -> None:
+    castle = SAMPLES / "mizar" / "castle.json"
+    (row,) = run_json(games, "--definitions", castle)["tables"][0]["rows"]
+    assert (row["strategy"], row["english"], row["games"]) == ("後手四間飛車", "White Shiken", 3)
+    code, printed, _ = run(lines, "--definitions", castle, "--game")
+    assert code == 0
+    assert "角換わり 11" in printed
+    listed = {one["name"]: one for one in run_json("--list", "--definitions", castle)}
+    assert listed["先手本美濃囲い"] == {
+        "name": "先手本美濃囲い", "english": "Black Hon Mino", "kind": "castle", "side": "fixed", "hides": [],
+        "when": ["king 2h, silver 3h, gold 4i, gold 5h; up to ply 64"],
+    }  # fmt: skip
+    assert listed["先手横歩"]["hides"] == ["相掛かり"]
+    assert "先手飛車先歩交換" not in listed
+    cut = tmp_path / "cut.json"
+    cut.write_bytes(castle.read_bytes()[:700])
+    code, printed, said = run(games, "--definitions", cut)
+    assert (code, printed) == (1, "")
+    (line,) = said.splitlines()
+    assert line.endswith("at line 6 column 52; mend that place, or fetch the whole file again")
 
 
 def test_a_match_of_results_alone_has_no_strategies(tmp_path: Path) -> None:

@@ -12,9 +12,9 @@ from typing import Any
 from fukayomi.arena.results.game import Game
 from fukayomi.arena.results.sources import Games, iterate_games
 from fukayomi.arena.statistics.intervals import wilson
-from fukayomi.arena.strategy.definitions import load_definitions
 from fukayomi.arena.strategy.kinds import NAMED_KINDS, SplitBy, StrategyKind
 from fukayomi.arena.strategy.matcher import SIDE_NAMES, Classification, Matcher, Tag
+from fukayomi.arena.strategy.reading import load_definitions
 from fukayomi.listener import SILENT, Listener
 from fukayomi.shogi import START_SFEN, Color, Move, Position
 from fukayomi.shogi.formats import is_usi_position, read_record

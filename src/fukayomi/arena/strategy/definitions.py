@@ -1,24 +1,19 @@
-"""Definitions of strategies: shapes of pieces on the board, written in YAML for Black and mirrored for White.
+"""Definitions of strategies: shapes of pieces on the board, written for Black and mirrored for White.
 
-docs/strategies.md explains the format. `describe` puts the shapes into words, for that page and for
-``fukayomi strategy --list``.
+docs/strategies.md explains them; `reading` has the forms of their files. `describe` puts the shapes into words, for
+that page and for ``fukayomi strategy --list``.
 """
 
 import re
 from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
-from functools import cache
-from importlib import resources
-from pathlib import Path
 from typing import Annotated, Any, NamedTuple, Self, cast
 
-import yaml
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core import core_schema
 
 from fukayomi.arena.strategy.kinds import StrategyKind
 from fukayomi.errors import InvalidValueError
-from fukayomi.settings.problems import first_problem
 from fukayomi.shogi import PieceType, square_from_usi, square_name
 
 EMPTY = 0
@@ -66,7 +61,7 @@ class Placed(NamedTuple):
 
     @classmethod
     def __get_pydantic_core_schema__(cls, _source: Any, _handler: Any) -> core_schema.CoreSchema:
-        return _read_by(cls.from_text)
+        return _text_or(cls, cls.from_text)
 
 
 class Played(NamedTuple):
@@ -98,7 +93,7 @@ class Played(NamedTuple):
 
     @classmethod
     def __get_pydantic_core_schema__(cls, _source: Any, _handler: Any) -> core_schema.CoreSchema:
-        return _read_by(cls.from_text)
+        return _text_or(cls, cls.from_text)
 
 
 class Kept(NamedTuple):
@@ -123,14 +118,21 @@ class Kept(NamedTuple):
 
     @classmethod
     def __get_pydantic_core_schema__(cls, _source: Any, _handler: Any) -> core_schema.CoreSchema:
-        return _read_by(cls.from_text)
+        return _text_or(cls, cls.from_text)
 
 
-def _read_by(read: Callable[[str], object]) -> core_schema.CoreSchema:
-    return core_schema.chain_schema([core_schema.str_schema(), core_schema.no_info_plain_validator_function(read)])
+def _text_or(kind: type, read: Callable[[str], object]) -> core_schema.CoreSchema:
+    """Takes a value of a type as it is, and reads a text."""
+    text = core_schema.chain_schema([core_schema.str_schema(), core_schema.no_info_plain_validator_function(read)])
+
+    def value(given: object, read_text: core_schema.ValidatorFunctionWrapHandler) -> object:
+        return given if isinstance(given, kind) else read_text(given)
+
+    return core_schema.no_info_wrap_validator_function(value, text)
 
 
 def _piece(letters: str) -> int:
+    """The number of ``S``, ``+r`` or ``_``."""
     if letters == "_":
         return EMPTY
     return _TYPES[letters.upper()] + (0 if letters.isupper() else WHITE_PIECE)
@@ -143,6 +145,8 @@ class Side(StrEnum):
     """One side's; shown with 先手 or 後手."""
     GAME = "game"
     """Both sides' together."""
+    FIXED = "fixed"
+    """As it is written, for Black's view of the board and never mirrored; its name says whose it is."""
 
 
 class _Model(BaseModel):
@@ -150,7 +154,7 @@ class _Model(BaseModel):
 
 
 def _as_tuple(value: object) -> object:
-    return tuple(cast("list[object]", value)) if isinstance(value, list) else (value,)
+    return tuple(cast("list[object]", value)) if isinstance(value, list | tuple) else (value,)
 
 
 Names = tuple[str, ...]
@@ -160,7 +164,8 @@ class Shape(_Model):
     """Conditions that must all hold right after a move. Squares and pieces are from Black's view.
 
     A shape is checked when a move may complete it: one of `moves` was played or, if there are none, a piece arrived on
-    its square (or left a square that must be empty), a piece came into hand, or a required tag was found.
+    its square (or left a square that must be empty), a piece came into hand, or a required tag was found. With
+    `every_ply` it is checked after every move.
     """
 
     moves: tuple[Played, ...] = ()
@@ -177,10 +182,12 @@ class Shape(_Model):
     """All of these are in hand."""
     no_hand: tuple[Kept, ...] = ()
     """None of these is in hand."""
-    min_ply: Annotated[int, Field(ge=1)] = 1
-    """First ply at which the shape counts."""
-    max_ply: Annotated[int, Field(ge=1, le=512)]
+    min_ply: Annotated[int, Field(ge=0)] = 1
+    """First ply at which the shape counts; 0 is the start position."""
+    max_ply: Annotated[int, Field(ge=0)]
     """Last ply at which the shape counts."""
+    every_ply: bool = False
+    """Checked after every move, also if the move completes nothing."""
     before_outbreak: bool = False
     """Nothing but pawns and bishops has been captured so far."""
     requires: Names = ()
@@ -194,10 +201,9 @@ class Shape(_Model):
 
     @model_validator(mode="after")
     def _comes_about(self) -> Self:
-        if not (self.moves or self.captures or self.pieces or self.any or self.hand or self.references()[0]):
+        completed = self.moves or self.captures or self.pieces or self.any or self.hand or self.references()[0]
+        if not completed and not self.every_ply:
             raise InvalidValueError("no condition that a move could complete")
-        if self.captures and not all(kept.piece < WHITE_PIECE for kept in self.captures):
-            raise InvalidValueError("captures must be capital letters: they come into the side's own hand")
         if self.min_ply > self.max_ply:
             raise InvalidValueError(f"min_ply {self.min_ply} is above max_ply {self.max_ply}")
         return self
@@ -222,72 +228,6 @@ class Definition(_Model):
     """One shape or several alternatives."""
 
 
-def load_definitions(path: Path | None = None) -> tuple[Definition, ...]:
-    """The definitions of a YAML file, in its order.
-
-    Args:
-        path: The file; None for the package's own definitions.
-
-    Raises:
-        DefinitionError: The file is not YAML, or a definition in it is invalid.
-        OSError: The file cannot be read.
-    """
-    if path is None:
-        return _own_definitions()
-    return _read_definitions(path.read_bytes(), str(path))
-
-
-@cache
-def _own_definitions() -> tuple[Definition, ...]:
-    file = resources.files("fukayomi.arena.strategy") / "definitions.yaml"
-    return _read_definitions(file.read_bytes(), "definitions.yaml")
-
-
-def _read_definitions(data: bytes, file: str) -> tuple[Definition, ...]:
-    try:
-        entries: Any = yaml.load(data, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise DefinitionError(f"{file}: invalid YAML: {' '.join(str(error).split())}") from error
-    if not isinstance(entries, list) or not entries:
-        raise DefinitionError(f"{file}: expected a list of definitions")
-    numbered = enumerate(cast("list[object]", entries), 1)
-    definitions = tuple(_read_definition(entry, number, file) for number, entry in numbered)
-    _check_references(definitions, file)
-    return definitions
-
-
-def _read_definition(entry: object, number: int, file: str) -> Definition:
-    name = cast("dict[str, object]", entry).get("name", "") if isinstance(entry, dict) else ""
-    try:
-        return Definition.model_validate(entry)
-    except ValidationError as error:
-        raise DefinitionError(f"{file}: {name or f'definition {number}'}: {first_problem(error)}") from error
-
-
-def _check_references(definitions: tuple[Definition, ...], file: str) -> None:
-    """Check that names are unique, that references exist and that no definition hides itself."""
-    by_name: dict[str, Definition] = {}
-    for definition in definitions:
-        if definition.name in by_name:
-            raise DefinitionError(f"{file}: {definition.name}: name: defined twice")
-        by_name[definition.name] = definition
-    for definition in definitions:
-        wanted = [("hides", name) for name in definition.hides]
-        wanted += [("when", name) for shape in definition.when for names in shape.references() for name in names]
-        for key, name in wanted:
-            if name not in by_name:
-                raise DefinitionError(f"{file}: {definition.name}: {key}: no definition named {name!r}")
-        _check_circle(definition, by_name, (), file)
-
-
-def _check_circle(definition: Definition, by_name: dict[str, Definition], path: Names, file: str) -> None:
-    if definition.name in path:
-        circle = " -> ".join((*path[path.index(definition.name) :], definition.name))
-        raise DefinitionError(f"{file}: {definition.name}: hides: a cycle: {circle}")
-    for hidden in definition.hides:
-        _check_circle(by_name[hidden], by_name, (*path, definition.name), file)
-
-
 _DROPS_FROM = 81
 _OUTBREAK = "nothing but pawns and bishops captured so far"
 
@@ -298,22 +238,31 @@ def describe(definition: Definition) -> tuple[str, ...]:
 
 
 def _describe(shape: Shape, side: Side) -> str:
+    whose = "White's" if side is Side.FIXED else "the opponent's"
+    own, opponent = _HOLDERS[side]
     parts = [
-        *_listed("the move ", [_played(move) for move in shape.moves], " or "),
-        *_listed("it captures a ", [_name(kept.piece) for kept in shape.captures], " or "),
-        *_listed("", [_placed(one) for one in shape.pieces], ", "),
-        *(" or ".join(_placed(one) for one in group) for group in shape.any),
-        *_listed("none of ", [_placed(one) for one in shape.none], ", "),
-        *_listed("in hand: ", [_kept(kept) for kept in shape.hand], ", "),
-        *_listed("not in hand: ", [_kept(kept) for kept in shape.no_hand], ", "),
-        *_tags(shape.requires, "Black" if side is Side.GAME else "the side", "has"),
-        *_tags(shape.opponent_requires, "White" if side is Side.GAME else "the opponent", "has"),
-        *_tags(shape.excludes, "Black" if side is Side.GAME else "the side", "does not have"),
-        *_tags(shape.opponent_excludes, "White" if side is Side.GAME else "the opponent", "does not have"),
+        *_listed("the move ", [_played(move, whose) for move in shape.moves], " or "),
+        *_listed("it captures a ", list(dict.fromkeys(_name(kept.piece) for kept in shape.captures)), " or "),
+        *_listed("", [_placed(one, whose) for one in shape.pieces], ", "),
+        *(" or ".join(_placed(one, whose) for one in group) for group in shape.any),
+        *_listed("none of ", [_placed(one, whose) for one in shape.none], ", "),
+        *_listed("in hand: ", [_owned(kept.piece, whose) for kept in shape.hand], ", "),
+        *_listed("not in hand: ", [_owned(kept.piece, whose) for kept in shape.no_hand], ", "),
+        *_tags(shape.requires, own, "has"),
+        *_tags(shape.opponent_requires, opponent, "has"),
+        *_tags(shape.excludes, own, "does not have"),
+        *_tags(shape.opponent_excludes, opponent, "does not have"),
         *([_OUTBREAK] if shape.before_outbreak else []),
         f"ply {shape.min_ply} to {shape.max_ply}" if shape.min_ply > 1 else f"up to ply {shape.max_ply}",
     ]
     return "; ".join(parts)
+
+
+_HOLDERS = {
+    Side.EACH: ("the side", "the opponent"),
+    Side.GAME: ("Black", "White"),
+    Side.FIXED: ("the game", "the game"),
+}
 
 
 def _listed(before: str, words: Sequence[str], between: str) -> list[str]:
@@ -329,19 +278,17 @@ def _name(piece: int) -> str:
     return PieceType(piece % WHITE_PIECE).name.lower().replace("_", " ")
 
 
-def _kept(kept: Kept) -> str:
-    return _name(kept.piece) if kept.piece < WHITE_PIECE else f"the opponent's {_name(kept.piece)}"
+def _owned(piece: int, whose: str) -> str:
+    return _name(piece) if piece < WHITE_PIECE else f"{whose} {_name(piece)}"
 
 
-def _placed(one: Placed) -> str:
+def _placed(one: Placed, whose: str) -> str:
     square = square_name(one.square)
-    if not one.piece:
-        return f"{square} empty"
-    return f"{_name(one.piece)} {square}" if one.piece < WHITE_PIECE else f"the opponent's {_name(one.piece)} {square}"
+    return f"{_owned(one.piece, whose)} {square}" if one.piece else f"{square} empty"
 
 
-def _played(move: Played) -> str:
+def _played(move: Played, whose: str) -> str:
     start, to = move.raw >> 7 & 127, square_name(move.raw & 127)
     if start >= _DROPS_FROM:
-        return f"{_name(move.piece)} dropped on {to}"
-    return f"{_name(move.piece)} {square_name(start)}-{to}{' promoting' if move.raw >> 14 else ''}"
+        return f"{_owned(move.piece, whose)} dropped on {to}"
+    return f"{_owned(move.piece, whose)} {square_name(start)}-{to}{' promoting' if move.raw >> 14 else ''}"

@@ -34,7 +34,7 @@ class Tag:
 
     definition: Definition
     color: Color | None
-    """The side it belongs to; None for both sides together."""
+    """The side it belongs to; None for both sides together, and if the name says it."""
 
     @property
     def label(self) -> str:
@@ -108,10 +108,10 @@ class Matcher:
         self._tags: list[Tag] = []
         self._bits: dict[tuple[str, Color | None], int] = {}
         for definition in definitions:
-            for color in (None,) if definition.side is Side.GAME else tuple(Color):
+            for color in tuple(Color) if definition.side is Side.EACH else (None,):
                 self._bits[definition.name, color] = 1 << len(self._tags)
                 self._tags.append(Tag(definition, color))
-        self._sides = {definition.name: definition.side for definition in definitions}
+        self._known = {definition.name: definition for definition in definitions}
         self._hides = [self._hidden_by(tag) for tag in self._tags]
         self._rules: list[_Rule] = []
         self._arrivals: list[list[_Rule]] = [[] for _ in range(2 * WHITE_PIECE * _SQUARES)]
@@ -119,11 +119,14 @@ class Matcher:
         self._takes: list[list[_Rule]] = [[] for _ in range(2 * WHITE_PIECE)]
         self._follows: list[list[_Rule]] = [[] for _ in self._tags]
         self._standing: list[_Rule] = []
+        self._always: list[_Rule] = []
         for definition in definitions:
             for shape in definition.when:
-                for color in Color:
+                for color in (Color.BLACK,) if definition.side is Side.FIXED else tuple(Color):
                     self._add(definition, shape, color)
         self._last_ply = max((rule.max_ply for rule in self._rules), default=0)
+        self._at_start = dict[int, int]()
+        self._try(self._standing, _Board(START_SFEN), 0, 0, self._at_start, 0)
 
     def classify(self, initial_sfen: str, moves: Iterable[Move]) -> Classification:
         """Find the strategies of a game.
@@ -139,12 +142,12 @@ class Matcher:
 
     def _run(self, board: "_Board", moves: Iterable[Move]) -> dict[int, int]:
         """The number of each tag found, with its ply."""
-        fired: dict[int, int] = {}
+        fired = dict[int, int]() if board.is_special else self._at_start.copy()
         ply = board.next_ply - 1
         if board.is_special:
             self._try(self._standing, board, 0, ply, fired, 0)
         mask = sum(1 << tag for tag in fired)
-        arrivals, plays, takes = self._arrivals, self._plays, self._takes
+        arrivals, plays, takes, always = self._arrivals, self._plays, self._takes, self._always
         for move in moves:
             ply += 1
             if ply > self._last_ply:
@@ -153,7 +156,7 @@ class Matcher:
             play = plays.get(board.piece_of(raw) << 15 | raw)
             arrived, left, captured = board.play(raw)
             rules = arrivals[arrived]
-            for more in (arrivals[left] if left >= 0 else None, takes[captured] if captured else None, play):
+            for more in (arrivals[left] if left >= 0 else None, takes[captured] if captured else None, play, always):
                 if more:
                     rules = rules + more
             if rules:
@@ -187,27 +190,24 @@ class Matcher:
 
     def _hidden_by(self, tag: Tag) -> int:
         """Mask of the tags that this one hides: those of its side and of the game, or all for a tag of the game."""
-        by_name = {other.definition.name: other.definition for other in self._tags}
         waiting, names = list(tag.definition.hides), set[str]()
         while waiting:
             name = waiting.pop()
-            names.add(name)
-            waiting += by_name[name].hides
-        return sum(
-            1 << number
-            for number, other in enumerate(self._tags)
-            if other.definition.name in names and (tag.color is None or other.color in (None, tag.color))
-        )
+            if name not in names:
+                names.add(name)
+                waiting += self._known[name].hides
+        colors = (None, *Color) if tag.color is None else (None, tag.color)
+        return sum(self._bits.get((name, color), 0) for name in names for color in colors)
 
     def _mask(self, names: Sequence[str], color: Color) -> int:
         mask = 0
         for name in names:
-            mask |= self._bits[name, None if self._sides[name] is Side.GAME else color]
+            mask |= self._bits[name, color if self._known[name].side is Side.EACH else None]
         return mask
 
     def _add(self, definition: Definition, shape: Shape, color: Color) -> None:
         """Compile a shape for a side and index it by everything that can complete it."""
-        tag = self._bits[definition.name, None if definition.side is Side.GAME else color].bit_length() - 1
+        tag = self._bits[definition.name, color if definition.side is Side.EACH else None].bit_length() - 1
         rule = _compile(
             shape, color, len(self._rules), tag,
             self._mask(shape.requires, color) | self._mask(shape.opponent_requires, color.opponent),
@@ -224,13 +224,17 @@ class Matcher:
         if rule.captured:
             return
         self._standing.append(rule)
+        if shape.every_ply:
+            self._always.append(rule)
+            return
         for piece, square in (*rule.pieces, *(placed for group in rule.any for placed in group)):
             self._arrivals[piece * _SQUARES + square].append(rule)
         for piece in rule.hand:
             self._takes[piece].append(rule)
-        for number in range(len(self._tags)):
-            if rule.requires >> number & 1:
-                self._follows[number].append(rule)
+        waiting = rule.requires
+        while waiting:
+            self._follows[waiting.bit_length() - 1].append(rule)
+            waiting ^= 1 << waiting.bit_length() - 1
 
 
 def _compile(shape: Shape, color: Color, order: int, tag: int, requires: int, excludes: int) -> _Rule:

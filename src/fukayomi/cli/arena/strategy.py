@@ -36,7 +36,7 @@ class TableOptions:
     english: Annotated[bool, typer.Option("--english")] = False
     """Name strategies in English."""
     definitions: Annotated[Path | None, typer.Option(metavar="FILE")] = None
-    """Use the definitions of a YAML file (docs/strategies.md)."""
+    """Use the definitions of this file: your own (YAML), or Mizar's castle.json."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class FileOptions:
     csv: Annotated[Path | None, typer.Option(metavar="FILE")] = None
     """Write the tables as CSV."""
     picture: Annotated[Path | None, typer.Option(metavar="FILE")] = None
-    """Plot shares and Black's win rates, as .svg or .png."""
+    """Plot shares as bars and Black's win rates as a line over them, as .svg or .png."""
     draw: Annotated[list[str] | None, typer.Option(metavar="NAME", show_default="the most frequent rows")] = None
     """With --by year: a row to plot over the years. Repeat for more rows."""
 
@@ -83,13 +83,15 @@ def strategy(
     fukayomi strategy games/ --min-rating 3800 --by year \\
       --csv years.csv --picture years.svg
     fukayomi strategy my.kif --game
+    fukayomi strategy games/ --definitions castle.json
     fukayomi strategy --list
 
     A row is a combination of strategies, such as 角換わり,後手早繰り銀. Win rates are shares of the games with a known
     result; a draw is not a win for either side. Lines without results (.sfen) have shares only. docs/strategies.md
-    explains how strategies are found.
+    explains how strategies are found, and how to write definitions; castle.json is that of mizar/sylwi-kifu-vue on
+    GitHub. --list with --definitions shows how a file is understood.
     """
-    from fukayomi.arena.strategy.definitions import load_definitions
+    from fukayomi.arena.strategy.reading import load_definitions
     from fukayomi.cli.arena import strategy_report as report
 
     kinds = _kinds(table.kinds)
