@@ -7,7 +7,7 @@ The network searches positions of --games games with --few and with --many nodes
 from --base and games that begin at the mined start positions (mined), and from --base and games that begin at as many
 positions of the same games at the same plies (random). The games of the held-out positions take no part.
 
-Each network searches the held-out positions with 1 to --most nodes (`fukayomi.disagreement.solve`), and plays --match
+Each network searches the held-out positions with 2 to --most nodes (`fukayomi.disagreement.solve`), and plays --match
 games against the first one from --openings, with the bounds -20 and 0 of Elo. The figures are printed as tables, and
 stand in OUT/disagreements.json. Run the same command again to resume.
 """
@@ -151,7 +151,7 @@ class Study:
         held = self.held_out()
         if not any(each.right for each in held):
             sys.exit("no position that is held out has a verdict: give more games, or more --pairs")
-        nodes = [2**power for power in range(self.options.most.bit_length()) if 2**power <= self.options.most]
+        nodes = [2**power for power in range(1, self.options.most.bit_length()) if 2**power <= self.options.most]
         with Network(network, cache_mb=0) as opened:
             solved = solve(held, opened, nodes=nodes)
         print(f"{network}\n{solved}\n", flush=True)

@@ -1,7 +1,6 @@
 """Finding disagreements by search: files, resumption, verdicts, start positions, damage."""
 
 import json
-import random
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +9,7 @@ import disagree_run
 import numpy as np
 import pytest
 
-from fukayomi import Network, Position, Record
+from fukayomi import Network
 from fukayomi._native import encode_hcp
 from fukayomi.arena.game.openings import read_openings
 from fukayomi.arena.results.match_db import read_games
@@ -28,33 +27,17 @@ from fukayomi.disagreement.judging import judge
 from fukayomi.disagreement.starts import starts
 from fukayomi.listener import SILENT
 from fukayomi.shogi.formats import write_csa
-from fukayomi.shogi.record import RecordedMove, Result, Termination
 
 GAMES = 5
 LOST = "sfen 3gkg3/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1"
 """White moves with a handicap of eight pieces."""
 
 
-def random_game(seed: int, plies: int = 60) -> Record:
-    """A game of random moves with scores and a result."""
-    chance, position = random.Random(seed), Position()
-    moves: list[RecordedMove] = []
-    for _ in range(plies):
-        move = chance.choice(position.legal_moves)
-        moves.append(RecordedMove(move, score_cp=chance.randrange(-500, 500)))
-        position.push(move)
-    won = Result.BLACK_WIN if seed % 2 else Result.WHITE_WIN
-    return Record(
-        moves=moves, black_name="one", white_name="two", start_time=f"2026/01/01 00:00:{seed:02}",
-        termination=Termination.RESIGN, result=won,
-    )  # fmt: skip
-
-
 @pytest.fixture(scope="module")
 def games(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("games")
     for seed in range(GAMES):
-        (folder / f"{seed}.csa").write_text(write_csa(random_game(seed)), encoding="utf-8")
+        (folder / f"{seed}.csa").write_text(write_csa(disagree_run.random_game(seed)), encoding="utf-8")
     return folder
 
 
@@ -267,17 +250,20 @@ def test_solving_counts_nodes_and_errors() -> None:
     )
     open_one = disagreement("startpos", 0.9, 0.1).model_copy(update={"verdict": Verdict.UNRESOLVED})
     with Network("<sparse>", cache_mb=0) as network:
-        solved = solve([found, open_one], network, nodes=[1, 8, 64])
+        solved = solve([found, open_one], network, nodes=[2, 8, 64])
     assert len(solved) == 1
     rows = solved.rows()
-    assert [(row["nodes"], row["sides"], row["sides_of"]) for row in rows] == [(1, 1, 1), (8, 1, 1), (64, 1, 1)]
+    assert [(row["nodes"], row["sides"], row["sides_of"]) for row in rows] == [(2, 1, 1), (8, 1, 1), (64, 1, 1)]
     assert [row["error"] for row in rows] == pytest.approx([rates[0] for rates in solved.win_rates])
     assert all(rates[0] < 0.5 for rates in solved.win_rates)
     (least,) = solved.nodes_to_move
     moves = [each[0] for each in solved.moves]
-    assert least == next((n for n, at in zip((1, 8, 64), range(3), strict=True) if set(moves[at:]) == {"4a3b"}), None)
+    assert least == next((n for n, at in zip((2, 8, 64), range(3), strict=True) if set(moves[at:]) == {"4a3b"}), None)
 
 
 def test_nothing_to_solve() -> None:
     with Network("<hash>") as network, pytest.raises(ValueError, match="nothing to search"):
         solve([disagreement("startpos", 0.9, 0.1)], network)
+    judged = disagreement("startpos", 0.9, 0.1).model_copy(update={"verdict": Verdict.A_BLIND})
+    with Network("<hash>") as network, pytest.raises(ValueError, match="2 nodes or more, not 1"):
+        solve([judged], network, nodes=[1, 2])

@@ -5,15 +5,18 @@ SETTINGS is the JSON of the settings. Kills itself after so many reports of prog
 
 import json
 import os
+import random
 import signal
 import sys
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from fukayomi import Position, Record
 from fukayomi.arena.results.match_db import read_games
 from fukayomi.disagreement import DisagreementSettings, find_disagreements
 from fukayomi.listener import Listener
+from fukayomi.shogi.record import RecordedMove, Result, Termination
 
 
 def small(**changes: object) -> dict[str, Any]:
@@ -31,6 +34,21 @@ def small(**changes: object) -> dict[str, Any]:
         "concurrency": 1,
     }
     return values | changes
+
+
+def random_game(seed: int, plies: int = 60) -> Record:
+    """A game of random moves with scores and a result."""
+    chance, position = random.Random(seed), Position()
+    moves: list[RecordedMove] = []
+    for _ in range(plies):
+        move = chance.choice(position.legal_moves)
+        moves.append(RecordedMove(move, score_cp=chance.randrange(-500, 500)))
+        position.push(move)
+    won = Result.BLACK_WIN if seed % 2 else Result.WHITE_WIN
+    return Record(
+        moves=moves, black_name="one", white_name="two", start_time=f"2026/01/01 00:00:{seed:02}",
+        termination=Termination.RESIGN, result=won,
+    )  # fmt: skip
 
 
 def result(folder: Path) -> dict[str, object]:

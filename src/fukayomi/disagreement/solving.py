@@ -17,7 +17,7 @@ from fukayomi.learning.labelling.settings import LabelSettings
 from fukayomi.listener import SILENT, Listener
 from fukayomi.tabular import Tabular, counted
 
-NODES = tuple(2**power for power in range(13))
+NODES = tuple(2**power for power in range(1, 13))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -89,7 +89,7 @@ def solve(
     Args:
         found: Disagreements; those without a verdict for one player are left out.
         network: It searches.
-        nodes: Nodes of the searches.
+        nodes: Nodes of the searches, 2 or more: the first is the position itself.
         scale_cp: Centipawns of its win rates; None: the network's own values.
         listener: Hears of the progress.
 
@@ -101,6 +101,8 @@ def solve(
     steps = tuple(sorted(set(nodes)))
     if not chosen or not steps:
         raise InvalidValueError("there is nothing to search: no nodes, or no position where one player was right")
+    if steps[0] < 2:
+        raise InvalidValueError(f"a search that finds a move takes 2 nodes or more, not {steps[0]}")
     scale = scale_cp or network.settings.eval_coef
     moves: list[tuple[str | None, ...]] = []
     rates: list[tuple[float, ...]] = []
