@@ -397,7 +397,7 @@ def _describe_pools(names: Sequence[str], groups: Groups) -> str:
         more = f" and {len(members) - _NAMED} more" if len(members) > _NAMED else ""
         lists.append(f"({number}) {', '.join(listed)}{more}")
     if len(pools) > _MOST_POOLS:
-        lists.append(f"{len(pools) - _MOST_POOLS} more pools")
+        lists.append(counted(len(pools) - _MOST_POOLS, "more pool"))
     return (
         f"The players are in {len(groups.core)} pools without games between them; ratings of different pools cannot be "
         f"compared: {'; '.join(lists)}. Play games between the pools, or anchor a player of each."
