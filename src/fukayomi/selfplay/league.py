@@ -30,7 +30,6 @@ from fukayomi.engine.settings import network_in_folder
 from fukayomi.errors import InvalidValueError
 from fukayomi.selfplay.journal import GameSummary
 from fukayomi.settings import FromFile, Settings, build, read
-from fukayomi.tabular import counted
 from fukayomi.usi.client import EngineInterruptedError
 from fukayomi.usi.options import OptionError
 from fukayomi.usi.process import find_program
@@ -77,7 +76,7 @@ class LeagueNetwork(Settings):
     @model_validator(mode="after")
     def _wins_are_games(self) -> Self:
         if self.wins > self.games:
-            raise InvalidValueError(f"{counted(self.wins, 'win')} in {counted(self.games, 'game')}")
+            raise InvalidValueError(f"{self.wins} wins in {self.games} games")
         return self
 
 
