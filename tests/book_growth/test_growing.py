@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import grow_run
@@ -13,7 +14,9 @@ import pytest
 from command_runs import run_json
 from grow_run import ENGINE, result, small
 
+from fukayomi.arena.match.settings import MatchSettings
 from fukayomi.arena.match.store import read_settings
+from fukayomi.arena.match.workers import LocalWorkers
 from fukayomi.arena.results.match_db import read_games
 from fukayomi.book import read_book
 from fukayomi.book_growth import GrowSettings, Growth, GrowthError, grow_book, read_growth
@@ -283,9 +286,35 @@ def test_an_engine_needs_an_option_for_a_book(tmp_path: Path) -> None:
         grow(tmp_path / "grown", engine=[{"name": "own", "command": [sys.executable, str(engine)]}])
 
 
-def test_an_engine_that_does_not_start(tmp_path: Path) -> None:
-    with pytest.raises(GrowthError, match="engine own: "):
-        grow(tmp_path / "grown", engine=[{"name": "own", "command": [sys.executable, "-c", "pass"]}])
+@pytest.mark.parametrize(
+    ("engine", "problem"),
+    [
+        ({"command": [sys.executable, "-c", "pass"]}, "engine own: "),
+        ({"command": list(ENGINE), "options": {"NoSuch": "1"}}, "NoSuch"),
+    ],
+)
+def test_an_engine_that_does_not_start_leaves_nothing_that_binds(
+    engine: dict[str, object], problem: str, tmp_path: Path
+) -> None:
+    folder = tmp_path / "grown"
+    with pytest.raises(GrowthError, match=problem):
+        grow(folder, engine=[{"name": "own", **engine}], spread=0.3)
+    assert [path.name for path in folder.iterdir()] == ["lock"]
+    assert grow(folder, rounds=1).settings.spread == 0.1
+
+
+def test_settings_bind_from_the_first_game_on(whole: Path, tmp_path: Path) -> None:
+    """Games on other machines may fail before the first one is played."""
+    folder = tmp_path / "grown"
+
+    def no_workers(settings: MatchSettings, logs: Path | None, stop: threading.Event) -> LocalWorkers:
+        raise OSError("no machine is left")
+
+    with pytest.raises(OSError, match="no machine is left"):
+        grow_book(GrowSettings(**small(spread=0.3)), folder, start_workers=no_workers)
+    assert (folder / "grow.toml").is_file()
+    grow(folder)
+    assert result(folder) == result(whole)
 
 
 # ------------------------------------------------------------------------------------------------------ failing engines
