@@ -24,6 +24,7 @@ from fukayomi.book_growth.journal import JOURNAL_NAME
 from fukayomi.book_growth.settings import book_path
 from fukayomi.files.lock import FolderLock, LockedError
 from fukayomi.shogi import BLACK, WHITE, Position
+from fukayomi.shogi.formats.notation import english_moves, japanese_moves
 
 SCRIPT = Path(grow_run.__file__)
 SEED = "lr5nl/3g1kg2/2n1ppsp1/p1pps1p1p/1p5P1/P1PPSPP1P/1PS1P1N2/2GK1G3/LN5RL w Bb 38"
@@ -96,7 +97,10 @@ def test_the_page_has_the_trees(whole: Path) -> None:
     last = read_growth(whole).rounds[-1]
     assert page.count("<svg") == 2
     for book in last.books:
-        assert all(f">{move}</text>" in page for move in book.line)
+        japanese, english = (write(Position().sfen(), book.line) for write in (japanese_moves, english_moves))
+        assert all(f">{name}</text>" in page for name in [*english, japanese[0]])
+        assert all(f">{' '.join(names[:6])}" in page for names in (japanese, english))
+        assert not any(f">{move}" in page for move in book.line)
     assert f"{last.books[0].win_rate:.0%}".rstrip("%") in page
 
 
@@ -214,6 +218,9 @@ def test_a_cut_journal_is_named_and_made_again(whole: Path, tmp_path: Path) -> N
     journal = folder / JOURNAL_NAME
     journal.write_bytes(journal.read_bytes()[:-40])
     with pytest.raises(GrowthError, match=r"journal\.jsonl, line 3: not a round: .*Remove the file"):
+        grow(folder)
+    journal.write_bytes((whole / JOURNAL_NAME).read_bytes().replace(b'"line":["', b'"line":["5e5d","'))
+    with pytest.raises(GrowthError, match=r"journal\.jsonl: illegal move '5e5d' in .*Remove the file"):
         grow(folder)
     journal.unlink()
     assert grow(folder).new_games == 0
