@@ -173,7 +173,7 @@ def test_what_a_format_cannot_store_is_said(tmp_path: Path) -> None:
     assert [move.count for move in read_book(tmp_path / "a.bin")[START]] == [65_535, 0]
     book.unplaced[1] = book[START]
     (said,) = write_book(book, tmp_path / "a.db")
-    assert "the moves of 1 keys are left out" in said
+    assert "the moves of 1 key are left out: its position is not known" in said
     with pytest.raises(BookError, match=r"a\.ybb: a book to write is named \.db"):
         write_book(book, tmp_path / "a.ybb")
 
@@ -203,7 +203,7 @@ def test_the_first_of_a_position_that_is_there_twice_counts(tmp_path: Path) -> N
     path.write_text(f"sfen {START} 9\n7g7f\nsfen {START} 3\n2g2f\nsfen {START} x\n")
     book = read_book(path)
     assert ([move.move.usi() for move in book[START]], book.ply(START)) == (["7g7f"], 3)
-    assert book.problems == [f"{path}: 1 positions are there twice: the first of each counts"]
+    assert book.problems == [f"{path}: 1 position is there twice: the first entry counts"]
     with BookReader.open(path) as reader:
         assert reader.moves(Position()) == book[START]
 

@@ -65,6 +65,30 @@ def test_positions_of_a_list_are_searched_once(tmp_path: Path) -> None:
     assert (again.searched, again.kept, len(again.book)) == (1, 1, 3)
 
 
+def test_a_second_call_on_the_same_book_is_refused(tmp_path: Path) -> None:
+    path, link = tmp_path / "book.db", tmp_path / "link.db"
+    link.symlink_to(path)
+    refused: list[str] = []
+
+    class Rival(Dice):
+        """Begins the same book, by either name, and another one while it searches."""
+
+        def search(
+            self, positions: Sequence[Position], nodes: int, moves: int
+        ) -> Iterator[tuple[Position, Sequence[BookMove]]]:
+            for same in (path, link):
+                with pytest.raises(BookError) as error:
+                    search_book(same, [Position()], Dice())
+                refused.append(str(error.value))
+            search_book(tmp_path / "other.db", [Position()], Dice())
+            return super().search(positions, nodes, moves)
+
+    search_book(path, [Position()], Rival())
+    says = "another process is making this book: wait for it, or choose another file"
+    assert refused == [f"{path}: {says}", f"{link}: {says}"]
+    assert search_book(path, [Position()], Dice()).kept == 1, "the lock is free again"
+
+
 def test_the_service_gives_visits_scores_and_depths(tmp_path: Path) -> None:
     white = Position("startpos moves 7g7f")
     with Network("<hash>", cache_mb=0) as network, AnalysisService(network, at_once=1) as service:

@@ -21,6 +21,7 @@ def test_the_trunk_is_the_first_row() -> None:
     trunk = [move for move in picture.moves if move.is_trunk]
     assert [move.usi for move in trunk] == ["", "7g7f", "3c3d", "2g2f"]
     assert [move.japanese for move in trunk] == ["", "☗７六歩", "☖３四歩", "☗２六歩"]
+    assert [move.english for move in trunk] == ["", "P-7f", "P-3d", "P-2f"]
     assert [(move.column, move.row) for move in trunk] == [(0, 0), (1, 0), (2, 0), (3, 0)]
     assert [move.games for move in trunk] == [10, 6, 4, 4]
     assert [move.win_rate for move in trunk[1:]] == [0.75] * 3

@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import grow_run
@@ -13,7 +14,9 @@ import pytest
 from command_runs import run_json
 from grow_run import ENGINE, result, small
 
+from fukayomi.arena.match.settings import MatchSettings
 from fukayomi.arena.match.store import read_settings
+from fukayomi.arena.match.workers import LocalWorkers
 from fukayomi.arena.results.match_db import read_games
 from fukayomi.book import read_book
 from fukayomi.book_growth import GrowSettings, Growth, GrowthError, grow_book, read_growth
@@ -21,6 +24,7 @@ from fukayomi.book_growth.journal import JOURNAL_NAME
 from fukayomi.book_growth.settings import book_path
 from fukayomi.files.lock import FolderLock, LockedError
 from fukayomi.shogi import BLACK, WHITE, Position
+from fukayomi.shogi.formats.notation import english_moves, japanese_moves
 
 SCRIPT = Path(grow_run.__file__)
 SEED = "lr5nl/3g1kg2/2n1ppsp1/p1pps1p1p/1p5P1/P1PPSPP1P/1PS1P1N2/2GK1G3/LN5RL w Bb 38"
@@ -93,7 +97,10 @@ def test_the_page_has_the_trees(whole: Path) -> None:
     last = read_growth(whole).rounds[-1]
     assert page.count("<svg") == 2
     for book in last.books:
-        assert all(f">{move}</text>" in page for move in book.line)
+        japanese, english = (write(Position().sfen(), book.line) for write in (japanese_moves, english_moves))
+        assert all(f">{name}</text>" in page for name in [*english, japanese[0]])
+        assert all(f">{' '.join(names[:6])}" in page for names in (japanese, english))
+        assert not any(f">{move}" in page for move in book.line)
     assert f"{last.books[0].win_rate:.0%}".rstrip("%") in page
 
 
@@ -212,6 +219,9 @@ def test_a_cut_journal_is_named_and_made_again(whole: Path, tmp_path: Path) -> N
     journal.write_bytes(journal.read_bytes()[:-40])
     with pytest.raises(GrowthError, match=r"journal\.jsonl, line 3: not a round: .*Remove the file"):
         grow(folder)
+    journal.write_bytes((whole / JOURNAL_NAME).read_bytes().replace(b'"line":["', b'"line":["5e5d","'))
+    with pytest.raises(GrowthError, match=r"journal\.jsonl: illegal move '5e5d' in .*Remove the file"):
+        grow(folder)
     journal.unlink()
     assert grow(folder).new_games == 0
     assert result(folder) == result(whole)
@@ -283,9 +293,35 @@ def test_an_engine_needs_an_option_for_a_book(tmp_path: Path) -> None:
         grow(tmp_path / "grown", engine=[{"name": "own", "command": [sys.executable, str(engine)]}])
 
 
-def test_an_engine_that_does_not_start(tmp_path: Path) -> None:
-    with pytest.raises(GrowthError, match="engine own: "):
-        grow(tmp_path / "grown", engine=[{"name": "own", "command": [sys.executable, "-c", "pass"]}])
+@pytest.mark.parametrize(
+    ("engine", "problem"),
+    [
+        ({"command": [sys.executable, "-c", "pass"]}, "engine own: "),
+        ({"command": list(ENGINE), "options": {"NoSuch": "1"}}, "NoSuch"),
+    ],
+)
+def test_an_engine_that_does_not_start_leaves_nothing_that_binds(
+    engine: dict[str, object], problem: str, tmp_path: Path
+) -> None:
+    folder = tmp_path / "grown"
+    with pytest.raises(GrowthError, match=problem):
+        grow(folder, engine=[{"name": "own", **engine}], spread=0.3)
+    assert [path.name for path in folder.iterdir()] == ["lock"]
+    assert grow(folder, rounds=1).settings.spread == 0.1
+
+
+def test_settings_bind_from_the_first_game_on(whole: Path, tmp_path: Path) -> None:
+    """Games on other machines may fail before the first one is played."""
+    folder = tmp_path / "grown"
+
+    def no_workers(settings: MatchSettings, logs: Path | None, stop: threading.Event) -> LocalWorkers:
+        raise OSError("no machine is left")
+
+    with pytest.raises(OSError, match="no machine is left"):
+        grow_book(GrowSettings(**small(spread=0.3)), folder, start_workers=no_workers)
+    assert (folder / "grow.toml").is_file()
+    grow(folder)
+    assert result(folder) == result(whole)
 
 
 # ------------------------------------------------------------------------------------------------------ failing engines

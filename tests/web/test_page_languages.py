@@ -256,6 +256,18 @@ REASONS = {
     "shogi.db: neither CSA, KIF, KI2, JKF nor USI lines: it begins '#YANEURAOU'": (
         "shogi.db：棋譜の形ではありません（「#YANEURAOU」）"
     ),
+    "game.kif: ply 3: the comment is cut to 20000 characters": (
+        "game.kif：3手目：コメントが長いため、はじめの20000文字だけを読みました"
+    ),
+    "record: before the first move: the comment is cut to 20000 characters": (
+        "開始局面：コメントが長いため、はじめの20000文字だけを読みました"
+    ),
+    "record: at the end: the comment is cut to 20000 characters": (
+        "終局：コメントが長いため、はじめの20000文字だけを読みました"
+    ),
+    "record: ply 3: the bookmark is cut to 20000 characters": (
+        "3手目：しおりが長いため、はじめの20000文字だけを読みました"
+    ),
     "there are 8 games; end one of them": "対局は8局までです。どれかを終えてください",
     "nodes.5.comment: String should have at most 20000 characters": "nodes.5.comment は20000文字までです",
     "something new": "エラー：something new",

@@ -284,6 +284,25 @@ def test_a_comment_is_never_too_long_to_be_saved(open_page: OpenPage, server: We
     assert "長" * 20_000 in Path(saved.value.path()).read_text(encoding="utf-8-sig")
 
 
+@pytest.mark.parametrize(
+    ("locale", "text"),
+    [
+        ("en-US", "game.kif: ply 1: the comment is cut to 20000 characters"),
+        ("ja-JP", "game.kif：1手目：コメントが長いため、はじめの20000文字だけを読みました"),
+    ],
+)
+def test_a_comment_that_is_cut_is_told(
+    open_page: OpenPage, server: WebServer, tmp_path: Path, locale: str, text: str
+) -> None:
+    path = tmp_path / "game.kif"
+    path.write_text(GAME.replace("(77)\n", "(77)\n*" + "長" * 30_000 + "\n"), encoding="utf-8")
+    page = quiet(open_page, server, locale=locale)
+    page.locator("#open-file").set_input_files(path)
+    expect(page.locator(".banners")).to_contain_text(text)
+    page.locator(".moves .name", has_text="７六歩" if locale == "ja-JP" else "P-7f").click()
+    expect(page.locator("#comment")).to_have_value("長" * 20_000)
+
+
 @pytest.mark.parametrize("options", [{"viewport": {"width": 1280, "height": 800}}, PHONE | {"locale": "ja-JP"}])
 def test_what_is_said_of_many_files_can_be_read_and_closed(
     open_page: OpenPage, server: WebServer, problems: list[str], options: dict[str, object]

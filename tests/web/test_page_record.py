@@ -80,7 +80,7 @@ def test_record_is_walked_branched_and_pruned(open_page: OpenPage, server: WebSe
     page.get_by_role("button", name="Make main line").click()
     expect(page.locator(".moves .variation .name")).to_have_text(["P-2f"])
     expect(page.locator(".moves .end")).to_have_text("Resignation, Black wins")  # of the game as it was played
-    expect(page.get_by_text("Result of the game as it was played, 3 moves")).to_be_visible()
+    expect(page.get_by_text("Result of the game as it was played, up to move 3")).to_be_visible()
     page.locator(".moves .move", has_text="P-2f").click()
     page.get_by_role("button", name="Delete from here").click()
     expect(page.locator(".moves .variation")).to_have_count(0)

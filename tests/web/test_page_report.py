@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from patience import PATIENCE_S
+from patience import PATIENCE_S, until
 from places import ROOT
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, WebSocketRoute, expect
 from web_board import board, click, place, remembering
 from web_client import ask
 
@@ -164,6 +164,61 @@ def test_quiz_asks_for_better_moves(report: Page, analysis: Path) -> None:
     expect(report.locator(".quiz")).to_contain_text("Answer:")
     report.get_by_role("button", name="End the quiz").click()
     expect(report.locator(".graph")).to_be_visible()
+
+
+def test_quiz_goes_on_when_the_reader_comes_back(report: Page, analysis: Path) -> None:
+    asked = [move for move in document(analysis)["moves"] if move["mistake"]]
+    report.get_by_role("button", name="Quiz from the mistakes").click()
+    report.get_by_role("button", name="Show the answer").click()
+    report.get_by_role("button", name="Next question").click()
+    report.locator("#tab-analyse").click()
+    report.keyboard.press("End")
+    report.locator("#tab-game").click()
+    expect(report.locator(".quiz")).to_contain_text("Question 2")
+    expect(report.locator("[data-quiz-score]")).to_have_text("0 of 1 right")
+    expect(report.locator(".moves .current .ply")).to_have_text(str(asked[1]["ply"] - 1))
+    for is_hidden in ("true", "false"):  # another tab of the browser
+        report.evaluate(f"Object.defineProperty(document, 'hidden', {{get: () => {is_hidden}, configurable: true}})")
+        report.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+        expect(report.locator(".quiz")).to_contain_text("Question 2")
+
+
+def test_quiz_takes_another_move_when_the_connection_was_lost(
+    open_page: OpenPage, server: WebServer, analysis: Path
+) -> None:
+    page = open_page(at="#game", storage_state=remembering(server.origin, engine=False))
+    asked: list[WebSocketRoute] = []
+
+    def hold(socket: WebSocketRoute) -> None:
+        to_server = socket.connect_to_server()
+
+        def send(text: str | bytes) -> None:
+            if '"type":"analyse"' in str(text) and not asked:
+                asked.append(socket)
+            else:
+                to_server.send(text)
+
+        socket.on_message(send)
+
+    page.context.route_web_socket(re.compile("/ws$"), hold)
+    page.reload()
+    page.locator("#open-document").set_input_files(analysis)
+    page.get_by_role("button", name="Quiz from the mistakes").click()
+    quiz = page.locator(".quiz")
+
+    def play() -> None:
+        click(page, "1c")
+        page.locator(".board .target").first.wait_for()
+        click(page, "1d")
+
+    play()
+    until(lambda: page.wait_for_timeout(20) or bool(asked))
+    expect(quiz).to_have_attribute("data-state", "searched")
+    asked[0].close()
+    expect(quiz).to_have_attribute("data-state", "asked")
+    expect(page.locator(".banner.warning")).to_have_count(0)
+    play()
+    expect(quiz).to_have_attribute("data-state", re.compile("wrong|right"))
 
 
 def test_quiz_ends_with_its_game(report: Page) -> None:

@@ -331,6 +331,29 @@ def test_bookmarks_are_kept(server: WebServer) -> None:
     assert (again.bookmark, again.moves[0].bookmark, again.variations[-1].moves[0].bookmark) == ("始", "一", "二")
 
 
+def test_what_is_cut_is_named() -> None:
+    most = records.LONGEST_TEXT
+    long = BRANCHED.replace("はじめに", "長" * (most + 1)).replace("角道", "道" * (most + 5), 1)
+    found = read_games(long.replace("   4 投了\n", "   4 投了\n*" + "終" * (most + 1) + "\n").encode(), "game.kif")
+    cut = ("ply 1: the comment", "before the first move: the comment", "at the end: the comment")
+    assert found["problems"] == [f"game.kif: {what} is cut to {most} characters" for what in cut]
+    [game] = found["games"]
+    assert (game["comment"], game["end_comment"]) == ("長" * most, "終" * most)
+    assert game["nodes"][1]["comment"] == "道" * most
+    whole = read_games(BRANCHED.replace("はじめに", "長" * most).encode(), "game.kif")
+    assert whole["problems"] == []
+
+
+def test_comments_that_are_too_long_together_are_named() -> None:
+    move, half = Move.from_usi("7g7f"), records.LONGEST_TEXT // 2
+    other = Variation(1, [RecordedMove(move, comment="b" * half)])
+    record = Record(name="x", moves=[RecordedMove(move, comment="a" * half)], variations=[other])
+    problems: list[str] = []
+    found = record_tree(record, problems)
+    assert found["nodes"][1]["comment"] == "a" * half + "\n" + "b" * (half - 1)
+    assert problems == ["x: ply 1: the comment is cut to 20000 characters"]
+
+
 def test_comments_of_a_move_that_stands_twice_are_not_doubled() -> None:
     move = Move.from_usi
     game = [RecordedMove(move("7g7f"), comment="a"), RecordedMove(move("3c3d"), comment="b")]

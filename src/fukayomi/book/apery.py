@@ -22,6 +22,7 @@ from fukayomi.book.walk import walk
 from fukayomi.files.atomic import AtomicFile
 from fukayomi.listener import Listener
 from fukayomi.shogi import InvalidMoveError, Move, Position
+from fukayomi.tabular import counted
 
 _ENTRY = struct.Struct("<QHHi")
 _KEY = struct.Struct("<Q")
@@ -176,9 +177,14 @@ def write_bin(book: Book, path: Path, listener: Listener) -> list[str]:
                     for move, count in zip(moves, counts, strict=True)
                 )
             )
-    problems = [f"{path}: {len(book.comments)} comments are left out"] if book.comments else []
+    problems: list[str] = []
+    if book.comments:
+        problems.append(f"{path}: {counted(len(book.comments), 'comment is', 'comments are')} left out")
     if cut:
-        problems.append(f"{path}: {cut} counts are cut to {_MOST_COUNT}, the largest that the format has")
+        problems.append(
+            f"{path}: {counted(cut, 'count is', 'counts are')} cut to {_MOST_COUNT}, the largest that the format has"
+        )
     if lost:
-        problems.append(f"{path}: {lost} positions are left out: their keys are those of others")
+        one, more = "position is left out: its key is", "positions are left out: their keys are"
+        problems.append(f"{path}: {counted(lost, one, more)} also that of another")
     return problems

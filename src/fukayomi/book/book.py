@@ -7,6 +7,7 @@ from typing import Final
 from fukayomi.book.moves import BookMove, StoredMoves
 from fukayomi.errors import InvalidValueError
 from fukayomi.shogi import Move, Position
+from fukayomi.tabular import counted
 
 _PLY = struct.Struct("<H")
 _MOVE = struct.Struct("<HHiiq")  # move, ponder (0: none), score, depth, count
@@ -132,7 +133,7 @@ class Book(MutableMapping[str, tuple[BookMove, ...]]):
         return mine == others
 
     def __repr__(self) -> str:
-        return f"<Book of {len(self)} positions>"
+        return f"<Book of {counted(len(self), 'position')}>"
 
 
 def best_first(moves: Iterable[BookMove]) -> list[BookMove]:

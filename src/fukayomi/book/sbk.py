@@ -19,6 +19,7 @@ from pathlib import Path
 from fukayomi.book.book import Book, position_key
 from fukayomi.book.moves import BookError, BookMove
 from fukayomi.shogi import InvalidMoveError, InvalidSfenError, Move, Position
+from fukayomi.tabular import counted
 
 _DROPPED = {1: "P", 2: "L", 3: "N", 4: "S", 5: "G", 6: "B", 7: "R"}
 _RANKS = "abcdefghi"
@@ -60,7 +61,8 @@ def read_sbk(path: Path, book: Book) -> None:
         reached.add(number)
         queue.extend(_add(path, book, states[number], Position.from_sfen(sfen, allow_missing_king=True), states))
     if lost := sum(1 for number, state in states.items() if number not in reached and state.moves):
-        book.note(f"{path}: {lost} positions with moves are left out: no line of the book leads to them")
+        left_out = counted(lost, "position with moves is", "positions with moves are")
+        book.note(f"{path}: {left_out} left out: no line of the book leads there")
     if not len(book):
         raise BookError(f"{path}: no position with moves can be read")
 

@@ -9,6 +9,7 @@ from fukayomi.book.kinds import BookKind, kind_of, kind_to_write
 from fukayomi.book.yaneuraou import read_db, write_db
 from fukayomi.listener import SILENT, Listener
 from fukayomi.shogi import Position
+from fukayomi.tabular import counted
 
 
 def read_book(path: Path | str, starts: Sequence[Position] = (), *, listener: Listener = SILENT) -> Book:
@@ -63,5 +64,6 @@ def write_book(book: Book, path: Path | str, *, listener: Listener = SILENT) -> 
         return write_bin(book, path, listener)
     write_db(book, path, listener)
     if book.unplaced:
-        return [f"{path}: the moves of {len(book.unplaced)} keys are left out: their positions are not known"]
+        one, more = "key are left out: its position is", "keys are left out: their positions are"
+        return [f"{path}: the moves of {counted(len(book.unplaced), one, more)} not known"]
     return []

@@ -19,6 +19,7 @@ from fukayomi.errors import InvalidValueError
 from fukayomi.files.atomic import AtomicFile
 from fukayomi.listener import Listener
 from fukayomi.shogi import InvalidMoveError, InvalidSfenError, Move, Position
+from fukayomi.tabular import counted
 
 HEADER = b"#YANEURAOU-DB2016 1.00"
 IN_MEMORY_BYTES = 16 << 20
@@ -194,8 +195,8 @@ class _Reading:
         """Add the last position, and say what was left out."""
         self._add()
         if self._twice:
-            text = f"{self._path}: {self._twice} positions are there twice: the first of each counts"
-            self._book.note(text, is_damage=False)
+            twice = f"{counted(self._twice, 'position is', 'positions are')} there twice"
+            self._book.note(f"{self._path}: {twice}: the first entry counts", is_damage=False)
 
     def _comment(self, text: str) -> None:
         """Keep a comment of the position or of its last move."""

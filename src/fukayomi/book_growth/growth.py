@@ -42,7 +42,7 @@ from fukayomi.files.inputs import file_sha256
 from fukayomi.files.lock import FolderLock, is_locked
 from fukayomi.listener import SILENT, Forwarder, Listener, of_kind
 from fukayomi.settings import build, differences, plain, read
-from fukayomi.shogi import Color, Position
+from fukayomi.shogi import BLACK, WHITE, Color, Position
 from fukayomi.tabular import Tabular, counted
 
 LOCK_NAME = "lock"
@@ -123,7 +123,7 @@ def grow_book(
     """Grow books: play rounds, and make the books again after each.
 
     A run may end at any time and in any way; the next one with the same settings goes on. KeyboardInterrupt drops the
-    games in progress and is raised again.
+    games in progress and is raised again. Nothing is written before the engines have started.
 
     Args:
         settings: As in earlier runs in this folder, except for `FREE_SETTINGS`.
@@ -139,11 +139,11 @@ def grow_book(
         OSError: A file cannot be written (DiskError: the disk is full), or another process grows this book.
     """
     folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
     if any(settings.of(side).prior_games for side in settings.colors) and judge is None:
         raise GrowthError("prior_games mixes the values of a network in, and no judge is given")
+    folder.mkdir(parents=True, exist_ok=True)
     with FolderLock(folder, LOCK_NAME):
-        _begin(settings, folder)
+        _check(settings, folder)
         growth = Growth(settings, folder, read_journal(folder))
         at_once = settings.concurrency or concurrency or _cores()
         _Run(growth, judge, of_kind(listener, GrowthListener), start_workers, at_once).go_on()
@@ -220,8 +220,8 @@ class PlayedGames:
                     columns.add(game)
 
 
-def _begin(settings: GrowSettings, folder: Path) -> None:
-    """Save the settings of a new growth, or compare them with those of the one that goes on.
+def _check(settings: GrowSettings, folder: Path) -> None:
+    """Compare the settings with those of the growth that goes on, if there is one.
 
     Raises:
         GrowthError: The folder has something else in it, or a growth with other settings.
@@ -230,7 +230,7 @@ def _begin(settings: GrowSettings, folder: Path) -> None:
     if not path.is_file():
         if any(found.name != LOCK_NAME and found.name[0] != "." for found in folder.iterdir()):
             raise GrowthError(f"{folder} is not empty, and there is no {SETTINGS_NAME}: choose another folder")
-    elif (folder / "rounds").is_dir():
+    elif _has_games(folder):
         saved = saved_settings(folder)
         for name, before, now in differences(_by_engine(saved), _by_engine(settings)):
             if name not in FREE_SETTINGS:
@@ -238,7 +238,12 @@ def _begin(settings: GrowSettings, folder: Path) -> None:
                     f"{name} is {before!r} in {path}, and {now!r} now; give the settings it began with, or none, or "
                     "choose another folder"
                 )
-    replace_file(path, settings.text().encode())
+
+
+def _has_games(folder: Path) -> bool:
+    """True if a game was played: until then nothing depends on the settings."""
+    first = (round_folder(folder, 1, side) for side in (BLACK, WHITE))
+    return any(any(read_games(path)) for path in first if (path / DATABASE).is_file())
 
 
 def _by_engine(settings: GrowSettings) -> dict[str, Any]:
@@ -266,11 +271,10 @@ class _Run:
         for number in range(1, len(growth.rounds) + 1):
             self._games.add_round(self._folder, number)
             self._listener.progress("reading rounds", number, len(growth.rounds))
+        options = {} if growth.is_complete else ask_engines(self._settings)
+        replace_file(self._folder / SETTINGS_NAME, self._settings.text().encode())
         self._make_books()  # a kill may have left those of a round that is not in the journal
         write_page(growth, self._solved)
-        if growth.is_complete:
-            return
-        options = ask_engines(self._settings)
         while not growth.is_complete:
             number = len(growth.rounds) + 1
             self._play(number, options)

@@ -1,14 +1,18 @@
 """The page of books that grow: their trees, rounds and settings in one file."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fukayomi.book_growth.journal import JOURNAL_NAME
+from fukayomi.book_growth.settings import GrowthError
 from fukayomi.book_growth.tree import BookPicture, DrawnMove, draw_tree
 from fukayomi.engine.report.rendering import render
+from fukayomi.engine.report.words import Words
 from fukayomi.files.atomic import replace_file
-from fukayomi.shogi import Color
+from fukayomi.shogi import Color, IllegalMoveError
+from fukayomi.shogi.formats.notation import english_moves, japanese_moves
 
 if TYPE_CHECKING:
     from fukayomi.book.minmax.minmax import Solved
@@ -19,6 +23,8 @@ FOLDER = Path(__file__).parent / "web"
 WIDTH, HEIGHT = 92, 40
 """Pixels of a move in the picture."""
 LEAST_RADIUS, MOST_RADIUS = 3.0, 10.0
+TRUNK_PLIES = 6
+"""Moves of the trunk that the table of the rounds has."""
 WIN_RATES = (0.4, 0.47, 0.53, 0.6)
 """Where the colour changes."""
 
@@ -59,10 +65,23 @@ def write_page(growth: "Growth", solved: Mapping[Color, "Solved | None"]) -> Pat
         The file.
 
     Raises:
+        GrowthError: The journal has moves that are not legal.
         OSError: The file cannot be written.
     """
+    start = growth.settings.start_sfen
+
+    def trunk(line: Sequence[str]) -> Words:
+        names = [" ".join(write(start, line[:TRUNK_PLIES])) for write in (japanese_moves, english_moves)]
+        more = f" … {len(line)}" if len(line) > TRUNK_PLIES else ""
+        return names[0] + more, names[1] + more
+
     trees = [_drawn(side, draw_tree(found)) for side, found in solved.items() if found is not None]
-    page = render("growth", folder=FOLDER, growth=growth, trees=trees, settings=growth.settings.text())
+    try:
+        page = render("growth", folder=FOLDER, growth=growth, trees=trees, trunk=trunk, settings=growth.settings.text())
+    except IllegalMoveError as error:  # the moves of the trees are those of games
+        raise GrowthError(
+            f"{growth.folder / JOURNAL_NAME}: {error}. Remove the file: it is made again from the games"
+        ) from error
     target = growth.folder / PAGE_NAME
     replace_file(target, page.encode())
     return target

@@ -6,7 +6,7 @@ from heapq import heappop, heappush
 from fukayomi.book.minmax.minmax import Solved
 from fukayomi.book.minmax.reach import Edge
 from fukayomi.shogi import Move
-from fukayomi.shogi.formats.notation import japanese_moves
+from fukayomi.shogi.formats.notation import english_moves, japanese_moves
 
 MOST_BRANCHES = 60
 """Moves beside the trunk that are drawn."""
@@ -22,6 +22,7 @@ class DrawnMove:
     """The position, by its number in `Solved`."""
     usi: str
     japanese: str
+    english: str
     column: int
     """Plies from the start."""
     win_rate: float
@@ -70,12 +71,13 @@ class _Drawing:
     def _drawn(self, node: int, edge: Edge | None, parent: int | None, *, is_trunk: bool) -> DrawnMove:
         solved = self._solved
         before = None if parent is None else self._moves[parent]
-        usi = japanese = ""
+        usi = japanese = english = ""
         if edge is not None and before is not None:
             usi = Move.from_raw(edge.raw).usi()
-            (japanese,) = japanese_moves(solved.nodes[before.node].sfen, [usi])
+            sfen = solved.nodes[before.node].sfen
+            (japanese,), (english,) = japanese_moves(sfen, [usi]), english_moves(sfen, [usi])
         return DrawnMove(
-            node, usi, japanese, 0 if before is None else before.column + 1, solved.solution.values[node],
+            node, usi, japanese, english, 0 if before is None else before.column + 1, solved.solution.values[node],
             solved.nodes[node].results[0], is_trunk, bool(solved.nodes[node].edges), parent,
         )  # fmt: skip
 

@@ -219,7 +219,9 @@ def read_weights(path: Path, positions: int) -> NDArray[np.float32]:
     """
     limit = 4 * positions + LARGEST_HEADER
     if (size := path.stat().st_size) > limit:
-        raise DataFileError(f"{path}: {counted(size, 'byte')}, too many for {positions} positions with targets")
+        raise DataFileError(
+            f"{path}: {counted(size, 'byte')}, too many for {counted(positions, 'position')} with targets"
+        )
     return decode_weights(path, read_input(path, limit), positions)
 
 
@@ -244,7 +246,9 @@ def decode_weights(path: Path, data: bytes, positions: int) -> NDArray[np.float3
 def require_weights(path: Path, weights: NDArray[np.float32], positions: int) -> None:
     """Raise DataFileError unless there is a weight for each position, and none is negative or not finite."""
     if weights.shape != (positions,):
-        raise DataFileError(f"{path}: weights of shape {weights.shape} for {positions} positions with targets")
+        raise DataFileError(
+            f"{path}: weights of shape {weights.shape} for {counted(positions, 'position')} with targets"
+        )
     wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
     if len(wrong):
         raise DataFileError(f"{path}: weight {wrong[0]} is {weights[wrong[0]]}, which is negative or not a number")

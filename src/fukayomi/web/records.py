@@ -54,8 +54,12 @@ def clean_lines(text: str, longest: int = LONGEST_TEXT) -> str:
     return "\n".join(_visible(line) for line in text[:longest].splitlines()).strip("\n")
 
 
-def record_tree(record: Record) -> dict[str, Any]:
+def record_tree(record: Record, problems: list[str] | None = None) -> dict[str, Any]:
     """A record as the page has it.
+
+    Args:
+        record: The record.
+        problems: Gets a text for each comment and bookmark that is too long, and was cut.
 
     Returns:
         name; names (of Black and White); header (other fields by name); start (SFEN); comment (before the first move);
@@ -70,15 +74,19 @@ def record_tree(record: Record) -> dict[str, Any]:
         RecordError: Its game has more than 2000 moves, or it has more than 20000 with its variations.
     """
     tree = _Tree(record)
+    comment = tree.lines(record.comment, "before the first move: the comment")
+    ending_comment = tree.lines(record.ending_comment, "at the end: the comment")
+    if problems is not None:
+        problems += [clean(f"{record.name}: {what} is cut to {LONGEST_TEXT} characters", 500) for what in tree.cut]
     return {
         "name": clean(record.name),
         "names": [clean(record.black_name), clean(record.white_name)],
         "header": _header(record),
         "start": record.initial_sfen,
-        "comment": clean_lines(record.comment),
+        "comment": comment,
         "end": None if record.termination is Termination.NONE else record.termination.value,
         "end_word": clean(record.ending_word),
-        "end_comment": clean_lines(record.ending_comment),
+        "end_comment": ending_comment,
         "end_time_ms": record.ending_time_ms,
         "illegal": tree.illegal,
         "winner": _RESULTS.get(record.result),
@@ -101,12 +109,28 @@ class _Tree:
                 "sfen": position.sfen(), "comment": "", "time_ms": None, "cp": None, "mate": None,
             }
         ]  # fmt: skip
-        if record.bookmark:
-            self.nodes[0]["bookmark"] = clean_lines(record.bookmark)
+        self.cut = dict[str, None]()
+        """Comments and bookmarks that were cut: ``ply 3: the comment``."""
+        self._add_bookmark(self.nodes[0], record.bookmark)
         self._ids: dict[tuple[int, Move], int] = {}
         self.main = [0, *self._add(0, position, record.moves)]
         self.illegal = _illegal(record, position)
         self._add_variations(record, position)
+
+    def lines(self, text: str, what: str) -> str:
+        """A text of the record with several lines."""
+        return clean_lines(self._short(text, what))
+
+    def _short(self, text: str, what: str) -> str:
+        if len(text) > LONGEST_TEXT:
+            self.cut[what] = None
+        return text[:LONGEST_TEXT]
+
+    def _add_comment(self, node: dict[str, Any], comment: str, *, is_first: bool = False) -> None:
+        """Add a comment behind the node's, or before it."""
+        what = f"ply {node['ply']}: the comment"
+        texts = node["comment"], self.lines(comment, what)
+        node["comment"] = self._short(_joined(*(reversed(texts) if is_first else texts)), what)
 
     def _add_variations(self, record: Record, position: Position) -> None:
         """Add all variations; the position is that after the last move of the game."""
@@ -121,7 +145,7 @@ class _Tree:
             lines[index] = variation.ply, ids
             if ids:
                 node = self.nodes[ids[0]]
-                node["comment"] = _joined(clean_lines(variation.comment), node["comment"])
+                self._add_comment(node, variation.comment, is_first=True)
                 self._add_bookmark(node, variation.bookmark)
 
     def _add(self, parent: int, position: Position, moves: Iterable[RecordedMove]) -> list[int]:
@@ -132,8 +156,7 @@ class _Tree:
             if number is None:
                 number = self._ids[parent, played.move] = self._new(parent, position, played)
             else:
-                node = self.nodes[number]
-                node["comment"] = _joined(node["comment"], clean_lines(played.comment))
+                self._add_comment(self.nodes[number], played.comment)
             self._add_bookmark(self.nodes[number], played.bookmark)
             position.push(played.move)
             self.nodes[number]["sfen"] = position.sfen()
@@ -143,7 +166,8 @@ class _Tree:
 
     def _add_bookmark(self, node: dict[str, Any], bookmark: str) -> None:
         if bookmark:
-            node["bookmark"] = _joined(node.get("bookmark", ""), clean_lines(bookmark))
+            what = f"ply {node['ply']}: the bookmark"
+            node["bookmark"] = self._short(_joined(node.get("bookmark", ""), self.lines(bookmark, what)), what)
 
     def _new(self, parent: int, position: Position, played: RecordedMove) -> int:
         if len(self.nodes) > MOST_NODES:
@@ -156,7 +180,7 @@ class _Tree:
                 "usi": played.move.usi(),
                 "japanese": japanese_move(position, played.move),
                 "english": english_move(position, played.move),
-                "comment": clean_lines(played.comment),
+                "comment": self.lines(played.comment, f"ply {position.ply}: the comment"),
                 "time_ms": played.time_ms,
                 "cp": played.score_cp,
                 "mate": played.mate,
@@ -166,9 +190,9 @@ class _Tree:
 
 
 def _joined(text: str, other: str) -> str:
-    """Two texts as lines, as long as one may be; one that has the other is not doubled."""
+    """Two texts as lines; one that has the other is not doubled."""
     is_new = other not in text and text not in other
-    return ("\n".join(filter(None, (text, other))) if is_new else max(text, other, key=len))[:LONGEST_TEXT]
+    return "\n".join(filter(None, (text, other))) if is_new else max(text, other, key=len)
 
 
 def _illegal(record: Record, position: Position) -> dict[str, Any] | None:
@@ -189,7 +213,8 @@ def games_of(found: Iterable[Record | RecordError]) -> dict[str, Any]:
     """The games of a file as the page gets them.
 
     Returns:
-        games (see `record_tree`), problems (texts about games that cannot be read), left_out (number of further games).
+        games (see `record_tree`), problems (texts about games that cannot be read, and about what was cut), left_out
+        (number of further games).
 
     Raises:
         Refused: No game can be read.
@@ -204,7 +229,7 @@ def games_of(found: Iterable[Record | RecordError]) -> dict[str, Any]:
         try:
             if isinstance(record, RecordError):
                 raise record
-            games.append(record_tree(record))
+            games.append(record_tree(record, problems))
         except RecordError as error:
             problems.append(clean(str(error), 500))
     if not games:
@@ -279,8 +304,9 @@ def answer_of(document: Mapping[str, Any], name: str) -> dict[str, Any]:
         analysis = analysis_from_document(document)
     except AnalysisFileError as error:
         raise Refused(400, f"{name} is a damaged analysis: {clean(str(error), 300)}") from error
-    game = record_tree(analysis.record) | {"name": name}
-    return {"games": [game], "problems": [], "left_out": 0, "analysis": analysis.to_dict()}
+    problems: list[str] = []
+    game = record_tree(analysis.record, problems) | {"name": name}
+    return {"games": [game], "problems": problems, "left_out": 0, "analysis": analysis.to_dict()}
 
 
 # ------------------------------------------------------------------------------------------ what the page sends

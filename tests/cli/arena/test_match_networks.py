@@ -37,6 +37,13 @@ def test_a_match_is_played_stored_and_extended(network: Path, tmp_path: Path) ->
     assert (out / "games.pgn").exists()
 
 
+def test_one_game_is_one_game(network: Path, tmp_path: Path) -> None:
+    fewest = "--games", 2, "--playouts", 1, "--max-plies", 34, "--precision", "fp32"
+    code, printed, said = run("embedded", network, *fewest, "--out", tmp_path / "out")
+    assert code == 0, said
+    assert "1 distinct game of 2, 1 distinct position of 2 at ply 32\n" in printed, "the networks are the same"
+
+
 def test_openings_may_be_cut(network: Path, tmp_path: Path) -> None:
     openings = tmp_path / "openings.sfen"
     openings.write_text(

@@ -143,6 +143,17 @@ def test_without_simulations_there_are_no_errors(league: Path) -> None:
     assert all(player["error"] is None for player in run_json(league, "--simulations", 0)["players"])
 
 
+def test_errors_are_explained_where_a_player_has_one(tmp_path: Path, league: Path) -> None:
+    swept = write_pgn(tmp_path / "swept.pgn", [("a", "b", "1-0")] * 3)
+    said = run(swept).stdout
+    assert "> won and < lost every game" in said
+    assert "ERROR" not in said.partition("\n")[2], "no player has one"
+    anchored = run(league, *(word for name in "abc" for word in ("--anchor", f"{name}=0"))).stdout
+    assert "ERROR" not in anchored.partition("\n")[2]
+    assert "+/-: one standard deviation, from 1,000 simulations." in anchored
+    assert "ERROR: 95 % confidence, from 1,000 simulations; +/-: one standard deviation; CFS: " in run(league).stdout
+
+
 def test_the_matrix(tmp_path: Path, league: Path) -> None:
     assert run(league, "--matrix", tmp_path / "m.csv").exit_code == 0
     rows = list(csv.reader((tmp_path / "m.csv").read_text(encoding="utf-8").splitlines()))

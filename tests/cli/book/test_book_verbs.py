@@ -37,7 +37,7 @@ def test_convert_from_another_start(tmp_path: Path) -> None:
     (tmp_path / "a.db").write_text(f"sfen {sfen}\n8e8f none 0 0 1\n")
     run("book", "convert", tmp_path / "a.db", "-o", tmp_path / "a.bin")
     code, _, said = run("book", "convert", tmp_path / "a.bin", "-o", tmp_path / "b.db")
-    assert (code, "the moves of 1 keys are left out: their positions are not known" in said) == (0, True)
+    assert (code, "the moves of 1 key are left out: its position is not known" in said) == (0, True)
     figures = run_json("book", "convert", tmp_path / "a.bin", "-o", tmp_path / "b.db", "--start", sfen)
     assert figures["positions"] == 1
     usi = f"sfen {sfen}"
@@ -101,7 +101,7 @@ def test_check(book: Path, tmp_path: Path) -> None:
     assert (code, "cut.db, line 3: " in said) == (1, True), "a part could not be read"
     (tmp_path / "twice.db").write_text(f"sfen {START}\n7g7f\nsfen {START}\n7g7f\n")
     code, _, said = run("book", "check", tmp_path / "twice.db")
-    assert (code, "1 positions are there twice" in said) == (0, True)
+    assert (code, "1 position is there twice" in said) == (0, True)
 
 
 def test_errors(book: Path, tmp_path: Path) -> None:

@@ -2,8 +2,10 @@
 
 import json
 import shlex
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -65,6 +67,21 @@ def test_what_is_missing_is_said_in_a_line(words: list[str], problem: str, tmp_p
     assert printed == ""
     assert problem in said
     assert "Traceback" not in said
+
+
+def test_ctrl_c_before_the_engine_has_started(tmp_path: Path) -> None:
+    folder, begun = tmp_path / "grown", tmp_path / "begun"
+    sleeper = f"open({str(begun)!r}, 'w').close(); import time; time.sleep(60)"
+    words = [str(folder), "--engine", f"own={shlex.join([sys.executable, '-c', sleeper])}", "--clock", "nodes=1"]
+    command = [sys.executable, "-m", "fukayomi", "book", "grow", *words]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
+        while not begun.is_file():
+            assert process.poll() is None
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    assert (process.returncode, said.splitlines()[-1]) == (130, "stopped before the first game")
+    assert [path.name for path in folder.iterdir()] == ["lock"]
 
 
 @pytest.mark.slow

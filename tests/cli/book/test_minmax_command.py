@@ -12,6 +12,7 @@ from fukayomi.book import position_key, read_book
 from fukayomi.learning.labelling.labels import visits_of_scores
 from fukayomi.learning.labelling.settings import TEMPERATURE
 from fukayomi.shogi import Move, Position
+from fukayomi.tabular import counted
 from fukayomi.usi.text import Go
 
 START = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b -"
@@ -51,6 +52,15 @@ def test_a_book_is_written(tmp_path: Path) -> None:
     assert code == 0
     assert "6 games\n" in printed
     assert "Black: 100.0%" in printed
+
+
+def test_lines_to_play_of_both_sides_are_written_and_counted_once(tmp_path: Path) -> None:
+    games, out, lines = write_games(tmp_path / "games"), tmp_path / "book.db", tmp_path / "lines.sfen"
+    code, printed, _ = run("book", "minmax", games, "-o", out, "--th", 2, "--to-play", lines)
+    written = lines.read_text(encoding="utf-8").splitlines()
+    assert code == 0
+    assert len(set(written)) == len(written)
+    assert f"{counted(len(written), 'line')} to play in {lines}" in printed
 
 
 def test_games_of_a_match_folder(tmp_path: Path) -> None:

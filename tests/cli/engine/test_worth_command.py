@@ -52,7 +52,7 @@ def test_pictures(tmp_path: Path) -> None:
     ("arguments", "code", "message"),
     [
         (["startpos", "--view", "heat"], 2, "'heat' is not one of worth, relative, change"),
-        (["startpos", "--ply", 1], 1, "no position after 1 plies: the game has 0"),
+        (["startpos", "--ply", 1], 1, "no position after 1 ply: the game has 0"),
         (["startpos", "--ply", 0, "--ply", 0, "--ply", 0], 2, "at most 2 positions"),
         (["startpos", "--together", "5e,8h"], 1, "no piece at '5e'"),
         (["startpos", "--png", "board.jpg"], 2, "must end with .png"),

@@ -87,7 +87,7 @@ def test_the_end_says_how_many_resignations_were_wrong(tmp_path: Path) -> None:
     counts = [read_chunk(path).info.wrong_resignations for path in find_chunks(tmp_path)]
     played_out, wrong = (sum(each[which] for each in counts) for which in (0, 1))
     assert played_out > 0
-    assert f"; {wrong} of {played_out} resignations that were played out were wrong: " in printed
+    assert f"; wrong resignations: {wrong} of {played_out} played out: " in printed
 
 
 def test_a_set_for_measuring_is_kept_apart(tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ def test_the_table_shows_counts_and_rates() -> None:
     with console.capture() as capture:
         console.print(selfplay_table(SelfplayRun(Path("games"), 20, None, 64, 1, "net"), state))
     shown = capture.get()
-    for text in ("50.0 %", "600 an hour", "max plies 60.0 %", "25.0 %", "15 to 85 %, 95 % interval; 5 games, 1 draws"):
+    for text in ("50.0 %", "600 an hour", "max plies 60.0 %", "25.0 %", "15 to 85 %, 95 % interval; 5 games, 1 draw"):
         assert text in shown
     with SelfplayTable(Console(force_terminal=True, quiet=True)) as table:
         table.started(SelfplayRun(Path("games"), 20, None, 64, 1, "net"))

@@ -284,15 +284,17 @@ class _RatingsBuilder:
         shown = [int(player) for player in ranking if names[player] not in self.options.hidden]
         comparison = self._comparison(np.array(shown, np.int64))
         certainty = [*comparison.next().tolist(), np.nan]
+        players = self._rows(shown, certainty[: len(shown)])
+        has_error = any(player.error is not None for player in players)
         return Ratings(
-            players=self._rows(shown, certainty[: len(shown)]),
+            players=players,
             first_mover_advantage=found.advantage / point,
             first_mover_deviation=_deviation(replays.advantages / point) if replays and found.has_advantage else None,
             draw_rate=100 * found.draw_rate,
             draw_rate_deviation=_deviation(100 * replays.draw_rates) if replays and found.has_draw_rate else None,
             confidence=self.options.confidence,
             simulations=len(replays.ratings) if replays else None,
-            notes=tuple(self._notes()),
+            notes=tuple(self._notes(has_error=has_error)),
             comparison=comparison,
         )
 
@@ -355,16 +357,17 @@ class _RatingsBuilder:
             return Comparison(ratings, group, covariance=self.test.covariance()[np.ix_(shown, shown)])
         return Comparison.of_replays(ratings, group, self.replays.ratings[:, shown])
 
-    def _notes(self) -> list[str]:
+    def _notes(self, *, has_error: bool) -> list[str]:
         notes = [*([_BY_RESULTS] if self.options.by_results else []), *self.found.notes]
         wanted = self.options.simulations
         if self.replays is not None and self.is_stepwise:
             notes.append(_STEPWISE)
         elif self.replays is not None and self.test is not None:
-            notes.append(
-                f"{1 - self.replays.usable:.0%} of the simulations had no finite ratings and say nothing about "
-                "errors: ERROR is by Rao's score test and CFS by Fisher's information."
-            )
+            if has_error:
+                notes.append(
+                    f"{1 - self.replays.usable:.0%} of the simulations had no finite ratings and say nothing about "
+                    "errors: ERROR is by Rao's score test and CFS by Fisher's information."
+                )
         elif self.replays is not None and len(self.replays.ratings) < wanted:
             notes.append(
                 f"Only {len(self.replays.ratings):,} of {wanted:,} simulations had finite ratings: there are too few "
@@ -397,7 +400,7 @@ def _describe_pools(names: Sequence[str], groups: Groups) -> str:
         more = f" and {len(members) - _NAMED} more" if len(members) > _NAMED else ""
         lists.append(f"({number}) {', '.join(listed)}{more}")
     if len(pools) > _MOST_POOLS:
-        lists.append(f"{len(pools) - _MOST_POOLS} more pools")
+        lists.append(counted(len(pools) - _MOST_POOLS, "more pool"))
     return (
         f"The players are in {len(groups.core)} pools without games between them; ratings of different pools cannot be "
         f"compared: {'; '.join(lists)}. Play games between the pools, or anchor a player of each."

@@ -51,10 +51,14 @@ def write_table(ratings: Ratings, *, explain: bool = True) -> str:
 def _explain(ratings: Ratings) -> list[str]:
     notes = ["White is the player who moves first (先手). A draw is half a point."]
     if ratings.simulations:
-        notes.append(
-            f"ERROR: {ratings.confidence:g} % confidence, from {counted(ratings.simulations, 'simulation')}; +/-: one "
-            "standard deviation; CFS: certainty of being stronger than the next player."
-        )
+        simulations = counted(ratings.simulations, "simulation")
+        if any(player.error is not None for player in ratings.players):
+            notes.append(
+                f"ERROR: {ratings.confidence:g} % confidence, from {simulations}; +/-: one standard deviation; CFS: "
+                "certainty of being stronger than the next player."
+            )
+        else:
+            notes.append(f"+/-: one standard deviation, from {simulations}.")
     if any(player.bayes is not None for player in ratings.players):
         notes.append(f"BAYES: BayesElo's model with a prior of {PRIOR_DRAWS:g} draws per player.")
     return notes

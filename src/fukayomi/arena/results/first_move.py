@@ -16,7 +16,7 @@ from fukayomi.arena.results.game import Game, MatchScore
 from fukayomi.arena.results.head_to_head import counts_for_strength, half_points
 from fukayomi.arena.results.sources import Games, iterate_games
 from fukayomi.listener import SILENT, Listener
-from fukayomi.tabular import Tabular
+from fukayomi.tabular import Tabular, counted
 
 
 @dataclass(slots=True)
@@ -75,7 +75,7 @@ class OpponentMean:
     def __str__(self) -> str:
         rates = (("Black vs White", self.black), ("playing Black", self.as_black), ("playing White", self.as_white))
         listed = ", ".join(f"{name} {'-' if rate is None else f'{rate:.2%}'}" for name, rate in rates)
-        return f"{self.player}, mean over {self.opponents} opponents: {listed}"
+        return f"{self.player}, mean over {counted(self.opponents, 'opponent')}: {listed}"
 
 
 @dataclass(slots=True, repr=False)

@@ -5,6 +5,9 @@ upper ends carries the intervals back. Where the best move of the book is not su
 for one of the two, the one that less is known of: from there the line goes on by the moves that each side hopes most
 of, to a leaf. This is best arm identification in trees, as Kaufmann and Koolen have it (2017). Where the choice is
 sure, the next one along the trunk counts.
+
+This is a schedule of games, in which lines come again; `SideValue.to_play` is a list to choose from: each move with few
+games once, by what it may gain where it is played, whatever that changes at the start.
 """
 
 from dataclasses import dataclass

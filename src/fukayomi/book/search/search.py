@@ -15,6 +15,8 @@ from fukayomi.book.search.growth import Growth
 from fukayomi.book.search.settings import BookSearchSettings
 from fukayomi.book.stored import read_book, write_book
 from fukayomi.errors import InvalidValueError
+from fukayomi.files.inputs import replaceable
+from fukayomi.files.lock import FolderLock, LockedError
 from fukayomi.listener import SILENT, Listener
 from fukayomi.shogi import Position
 from fukayomi.tabular import Tabular, counted
@@ -114,7 +116,8 @@ def search_book(
     Counts are visits, scores the search's, depths the plies of the expected lines. A comment of each position says
     which network has searched it with how many nodes, so the file itself is the checkpoint: the same call goes on with
     it after an interruption, and where searches are the same each time, to the same book. Positions of the book without
-    such a comment, from games or by hand, stay as they are; lines lead through them.
+    such a comment, from games or by hand, stay as they are; lines lead through them. The lock that keeps a second call
+    out of the file is a file beside it, `.NAME.lock`, which stays.
 
     Args:
         path: The book, a `.db`; a new one if there is no file.
@@ -124,29 +127,39 @@ def search_book(
         listener: Hears of the progress.
 
     Raises:
-        BookError: The file is not a `.db`, or is damaged.
+        BookError: The file is not a `.db`, or is damaged, or another call is at work on it.
         ValueError: There is no position, or one lacks a king.
         OSError: The file cannot be read or written.
     """
     path, settings = Path(path), settings or BookSearchSettings()
     if kind_to_write(path) is not BookKind.DB:
         raise BookError(f"{path}: a book from a search is a .db; fukayomi book convert makes a .bin of it")
-    book = read_book(path, listener=listener) if path.exists() else Book()
-    if book.is_damaged:
-        raise BookError(
-            f"{book.problems[0]}; a book to go on with must be whole: fukayomi book convert leaves such parts out"
-        )
     starts = list({position_key(each): Position.from_sfen(each.sfen()) for each in positions}.values())
     if not starts:
         raise InvalidValueError("there is no position to search")
-    work = _Work(path, book, searcher, settings, listener)
-    try:
-        if settings.refresh:
-            work.refresh()
-        wanted = work.search_list(starts) if settings.positions is None else work.grow(starts, settings.positions)
-    finally:
-        work.save()
+    with _lock(path):
+        book = read_book(path, listener=listener) if path.exists() else Book()
+        if book.is_damaged:
+            raise BookError(
+                f"{book.problems[0]}; a book to go on with must be whole: fukayomi book convert leaves such parts out"
+            )
+        work = _Work(path, book, searcher, settings, listener)
+        try:
+            if settings.refresh:
+                work.refresh()
+            wanted = work.search_list(starts) if settings.positions is None else work.grow(starts, settings.positions)
+        finally:
+            work.save()
     return SearchedBook(book, wanted, work.searched, wanted - work.new, work.older(), position_key(starts[0]))
+
+
+def _lock(path: Path) -> FolderLock:
+    """The right to make a book, whatever links lead to it."""
+    target = replaceable(path)
+    try:
+        return FolderLock(target.parent, f".{target.name}.lock")
+    except LockedError as error:
+        raise BookError(f"{path}: another process is making this book: wait for it, or choose another file") from error
 
 
 class _Work:

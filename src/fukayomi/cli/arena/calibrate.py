@@ -194,7 +194,7 @@ def _print(found: "Calibration", odds: "Odds", saved: Path | None) -> None:
     names = f"{settings.vary} against {settings.against.name}"
     if odds.estimate is not None:
         lines.append(f"{names}: 50 % at {clock_at(settings.clocks, odds.estimate).text()}")
-    lines.append(f"95 %: {interval_text(settings.clocks, odds)}, from {found.played} games")
+    lines.append(f"95 %: {interval_text(settings.clocks, odds)}, from {counted(found.played, 'game')}")
     ratio, low, high = found.odds_to_other(odds)
     if ratio is not None:
         ends = f"{low:.3g} to {high:.3g}" if low is not None and high is not None else "open"

@@ -162,8 +162,8 @@ def _print_tables(result: "MatchResult") -> None:
     console.print(f"endings: {', '.join(endings) or 'none'}")
     total = diversity.total
     console.print(
-        f"{total.distinct_games} distinct games of {total.games}, "
-        f"{total.distinct_positions} distinct positions of {total.reached} at ply {diversity.ply}"
+        f"{counted(total.distinct_games, 'distinct game')} of {total.games:,}, "
+        f"{counted(total.distinct_positions, 'distinct position')} of {total.reached:,} at ply {diversity.ply}"
     )
     if (sprt := sprt_text(state)) is not None:
         console.print(sprt)

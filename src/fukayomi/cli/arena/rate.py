@@ -152,7 +152,7 @@ def _forfeit_lines(found: "GameTally", clean: Mapping[str, float]) -> list[str]:
         warning = "warning: " if name in notable else ""
         lines.append(f"{warning}{printable(name)}: {forfeits_text(causes, losses)}{elo}")
     if len(found.forfeits) > FORFEITS_LISTED:
-        lines.append(f"{len(found.forfeits) - FORFEITS_LISTED} more players with forfeits; --json lists all")
+        lines.append(f"{counted(len(found.forfeits) - FORFEITS_LISTED, 'more player')} with forfeits; --json lists all")
     return lines
 
 

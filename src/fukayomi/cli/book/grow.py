@@ -84,6 +84,9 @@ def grow(
                 settings, folder, judge=judge, listener=listener, start_workers=start_workers, concurrency=at_once
             )
     except KeyboardInterrupt:
+        if not (folder / SETTINGS_NAME).is_file():
+            typer.echo("stopped before the first game", err=True)
+            exit_stopped(None)
         growth = read_growth(folder)
         report(growth, as_json=run.as_json)
         typer.echo(

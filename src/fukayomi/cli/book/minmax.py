@@ -114,12 +114,7 @@ def minmax(
     kind_to_write(out)
     if options.to_play is not None:
         check_target(options.to_play, [out])
-    settings = build(MinmaxSettings, given_options(options, *_NO_SETTINGS))
-    if not settings.prior_games and (options.nodes is not None or options.engine is not None):
-        raise typer.BadParameter(
-            "values of searches count by --prior-games, which is 0", param_hint="--nodes / --engine"
-        )
-    start = _start(options.startsfen)
+    settings, start = _settings(options), _start(options.startsfen)
     notes = Notes()
     with ExitStack() as stack:
         judge = stack.enter_context(_judge(options, settings)) if settings.prior_games else None
@@ -139,9 +134,9 @@ def minmax(
         )
     book = found.book()
     lost = write_book(book, out)
-    lines = [line.line for value in found.sides for line in value.to_play]
+    lines = dict.fromkeys(line.line for value in found.sides for line in value.to_play)
     if options.to_play is not None:
-        replace_file(options.to_play, "".join(f"{line}\n" for line in dict.fromkeys(lines)).encode())
+        replace_file(options.to_play, "".join(f"{line}\n" for line in lines).encode())
     if options.as_json:
         document = {"file": str(out), "entries": len(book), "moves": book.move_count, **_document(found)}
         typer.echo(json_text(document | {"problems": [*notes.texts, *lost]}))
@@ -152,6 +147,15 @@ def minmax(
     _print(found)
     if options.to_play is not None:
         typer.echo(f"\n{counted(len(lines), 'line')} to play in {printable(str(options.to_play))}")
+
+
+def _settings(options: MinmaxOptions) -> MinmaxSettings:
+    settings = build(MinmaxSettings, given_options(options, *_NO_SETTINGS))
+    if not settings.prior_games and (options.nodes is not None or options.engine is not None):
+        raise typer.BadParameter(
+            "values of searches count by --prior-games, which is 0", param_hint="--nodes / --engine"
+        )
+    return settings
 
 
 def _start(text: str) -> Position:
@@ -235,5 +239,5 @@ def _print(found: "MinmaxBook") -> None:
         line = " ".join(move.usi() for move in value.line[:MOST_PLIES])
         dots = " ..." if len(value.line) > MOST_PLIES else ""
         typer.echo(f"{value.side.name.title()}: {value.win_rate:.1%} ({value.score_cp:+} cp) {line}{dots}")
-    if rows := found.rows():
-        typer.echo(f"\n{found}" if rows else "")
+    if found.rows():
+        typer.echo(f"\n{found}")

@@ -199,8 +199,8 @@ def _print_report(report: "Report", good: Path | None, *, as_json: bool) -> None
     )
     if report.not_compared:
         typer.echo(
-            f"{report.not_compared:,} later records were not compared, to bound memory; fukayomi data uniq removes "
-            "any number of duplicate rows"
+            f"{counted(report.not_compared, 'later record was', 'later records were')} not compared, to bound memory; "
+            "fukayomi data uniq removes any number of duplicate rows"
         )
     if good is not None:
         typer.echo(f"wrote {counted(report.good, 'good record')} to {good}")

@@ -180,7 +180,7 @@ def _analyse_one(run: "AnalysisRun", game: "Game", out: Path | None, *, as_json:
         for path in files:
             typer.echo(path)
     if run.is_interrupted:
-        judged = f"{len(analysis.moves)} of {len(game.record)} moves are judged"
+        judged = f"{len(analysis.moves)} of {counted(len(game.record), 'move is', 'moves are')} judged"
         again = "Run the same command again to go on." if out else "With --out, a run can be continued."
         typer.echo(f"Stopped: {judged}. {again}", err=True)
         raise typer.Exit(INTERRUPTED)
@@ -261,7 +261,7 @@ def analyse_several(run: AnalysisRun, sources: "Sequence[Path | Record]", out: P
     if run.is_interrupted:
         complete = sum(game.is_complete for game in index.games)
         again = "Run the same command again to go on." if out else "With --out, a run can be continued."
-        typer.echo(f"Stopped: {complete} of {len(sizes)} games are finished. {again}", err=True)
+        typer.echo(f"Stopped: {complete} of {counted(len(sizes), 'game is', 'games are')} finished. {again}", err=True)
         raise typer.Exit(INTERRUPTED)
     if not index.games:
         fail("no game was analysed")

@@ -216,6 +216,8 @@ def _print(comparison: "NpsComparison", limit: str) -> None:
         console.print(table)
     for name in dict.fromkeys(rate.counted for rate in comparison.rates):
         console.print(f"{name}: {DEFINITIONS[name]}")
-    searches = f"{counted(comparison.positions, 'position')}, {comparison.repeats} times, {limit} each"
-    early = f"; {comparison.early} searches ended early and do not count" if comparison.early else ""
+    searches = f"{counted(comparison.positions, 'position')}, {counted(comparison.repeats, 'time')}, {limit} each"
+    early = (
+        f"; not counted: {counted(comparison.early, 'search', 'searches')} that ended early" if comparison.early else ""
+    )
     console.print(searches + early)

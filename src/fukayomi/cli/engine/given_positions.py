@@ -10,6 +10,7 @@ from fukayomi.shogi.formats import Format, read_records, scan_records
 from fukayomi.shogi.formats.reader import USI_LINE
 from fukayomi.shogi.formats.text import LARGEST_RECORD, decode_text
 from fukayomi.shogi.record import Record, RecordError, UnknownFormatError
+from fukayomi.tabular import counted
 
 
 def positions_of(source: str, ply: int | None) -> Iterator[tuple[str, Position]]:
@@ -30,7 +31,9 @@ def position_at(record: Record, ply: int | None) -> Position:
         ValueError: The game is too short.
     """
     if ply is not None and ply > len(record):
-        raise InvalidValueError(f"{record.name}: no position after {ply} plies: the game has {len(record)}")
+        raise InvalidValueError(
+            f"{record.name}: no position after {counted(ply, 'ply', 'plies')}: the game has {len(record)}"
+        )
     position = Position.from_sfen(record.initial_sfen, allow_missing_king=True)
     for played in record.moves[:ply]:
         position.push(played.move)

@@ -14,6 +14,7 @@ from fukayomi.cli.common.progress import number_table
 from fukayomi.cli.common.text import json_text
 from fukayomi.cli.engine.given_positions import position_at, records_of
 from fukayomi.shogi import Position
+from fukayomi.tabular import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -143,7 +144,7 @@ def _write(worths: "Sequence[PositionWorth]", view: "WorthView", options: WorthO
 def _print(worth: "PositionWorth", console: "Console") -> None:
     """A heading and the tables of one position."""
     score = f"☗ {worth.cp:+d} cp, {100 * worth.winrate:.1f} %"
-    _table(console, f"After {worth.position.ply - 1} plies: {score} ({worth.network})", worth.rows())
+    _table(console, f"After {counted(worth.position.ply - 1, 'ply', 'plies')}: {score} ({worth.network})", worth.rows())
     if worth.together:
         _table(console, "Together", worth.combinations().rows())
 

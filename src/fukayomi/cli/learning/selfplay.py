@@ -16,6 +16,7 @@ from fukayomi.cli.common.options import AsJson, given_options, options_of
 from fukayomi.cli.common.text import json_text
 from fukayomi.engine.settings import EMBEDDED
 from fukayomi.selfplay.settings import SelfplaySettings
+from fukayomi.tabular import counted
 
 if TYPE_CHECKING:
     from fukayomi.selfplay.generator import SelfplayResult
@@ -288,12 +289,13 @@ def _print(result: "SelfplayResult", out: Path, run: RunOptions) -> None:
         end = {"finished": result.finished, "waiting": result.waiting, "out": str(out), **state_dict(progress)}
         typer.echo(json_text(end))
     elif result.finished:
-        wrong = f"; {progress.wrong_resignations} of {progress.played_out} resignations that were played out were wrong"
+        wrong = f"; wrong resignations: {progress.wrong_resignations:,} of {progress.played_out:,} played out"
         typer.echo(
-            f"{progress.games} games, {progress.kept} kept, {progress.positions} positions with targets"
-            f"{wrong if progress.played_out else ''}: {out}"
+            f"{counted(progress.games, 'game')}, {progress.kept:,} kept, "
+            f"{counted(progress.positions, 'position')} with targets{wrong if progress.played_out else ''}: {out}"
         )
     if not result.finished:
-        waiting = f"; {result.waiting} games wait there for the rest of their chunk" if result.waiting else ""
-        typer.echo(f"stopped after {progress.games} games in {out}{waiting}. Run the same command to resume", err=True)
+        waiting = f"; {counted(result.waiting, 'game waits', 'games wait')} there for the rest of the chunk"
+        done = f"{counted(progress.games, 'game')} in {out}{waiting if result.waiting else ''}"
+        typer.echo(f"stopped after {done}. Run the same command to resume", err=True)
         exit_stopped(result.stopped_by)

@@ -10,6 +10,7 @@ from rich.text import Text
 from fukayomi.arena.statistics.intervals import win_rate
 from fukayomi.cli.common.text import printable
 from fukayomi.selfplay.listener import SelfplayListener, SelfplayProgress, SelfplayRun
+from fukayomi.tabular import counted
 
 
 class SelfplayTable(SelfplayListener):
@@ -61,18 +62,18 @@ def selfplay_table(run: SelfplayRun, state: SelfplayProgress) -> Table:
     row("done", f"{100 * state.done:.1f} %", "" if remaining is None else f"{_time(remaining)} left")
     row("games", f"{state.games:,}", f"{state.games_per_hour:,.0f} an hour; {state.playing} at once")
     row("positions", f"{state.positions:,}", f"{state.positions_per_s:,.1f} a second")
-    row("plies a game", f"{state.plies / max(1, state.kept):.1f}", f"{state.games - state.kept} games not kept")
+    row("plies a game", f"{state.plies / max(1, state.kept):.1f}", f"games not kept: {state.games - state.kept:,}")
     row("playouts a move", f"{state.playouts / max(1, state.searches):.1f}")
     row("Black wins", share(state.black_wins), f"draws {share(state.draws)}")
     row("endings", "", ", ".join(f"{reason.replace('_', ' ')} {share(n)}" for reason, n in state.reasons.items()))
     if state.played_out:
         wrong = f"{100 * state.wrong_resignations / state.played_out:.1f} %"
-        row("wrong resignations", wrong, f"of {state.played_out} games that were played out")
+        row("wrong resignations", wrong, f"of {counted(state.played_out, 'game')} played out")
     for name, (played, wins, draws) in sorted(state.opponents.items()):
         found = win_rate(wins, losses=played - wins - draws, draws=draws)
         rate = "" if found.rate is None else f"{100 * found.rate:.1f} %"
         interval = f"{100 * found.low:.0f} to {100 * found.high:.0f} %, 95 % interval"
-        row(printable(f"against {name}"), rate, f"{interval}; {played} games, {draws} draws")
+        row(printable(f"against {name}"), rate, f"{interval}; {counted(played, 'game')}, {counted(draws, 'draw')}")
     return table
 
 

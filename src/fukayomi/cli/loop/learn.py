@@ -186,8 +186,8 @@ def _lines(found: "RunStatus") -> list[str]:
     lines += _worker_lines(found)
     if again := [row for row in found.history if row.reanalyzed]:
         lines.append(
-            f"reanalysis, generation {again[-1].generation}: {again[-1].reanalyzed:,} positions searched again, "
-            f"{again[-1].moved or 0:.1%} with another best move"
+            f"reanalysis, generation {again[-1].generation}: {counted(again[-1].reanalyzed or 0, 'position')} searched "
+            f"again, {again[-1].moved or 0:.1%} with another best move"
         )
     newest = max((row.generation for row in found.league), default=0)
     for row in (row for row in found.league if row.generation == newest):

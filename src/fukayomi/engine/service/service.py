@@ -17,6 +17,7 @@ from fukayomi.engine.search import Progress, Searcher, SearchResult
 from fukayomi.engine.service.query import AnalysisQuery, QueryError, TurnAnswer
 from fukayomi.errors import InvalidValueError
 from fukayomi.shogi import Position
+from fukayomi.tabular import counted
 
 MOST_WAITING = 100_000
 """Positions that may wait at once."""
@@ -56,7 +57,8 @@ class RunningQuery:
             Exception: Whatever the listener has raised.
         """
         if not self._service.wait_for(lambda: self.left == 0, timeout_s):
-            raise TimeoutError(f"{self.left} positions have no answer after {timeout_s} seconds")
+            left = counted(self.left, "position has", "positions have")
+            raise TimeoutError(f"{left} no answer after {timeout_s} seconds")
         if self.error is not None:
             raise self.error
         return [self.answers[turn] for turn in self.query.turns]

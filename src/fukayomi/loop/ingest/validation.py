@@ -183,12 +183,12 @@ def _impossible_counts(info: ChunkInfo) -> str | None:
     known = _Settings.model_validate(dict(info.settings))
     numbers, (played_out, wrong) = info.numbers or info.games, info.wrong_resignations
     if numbers < info.games:
-        return f"the sidecar says {info.games} games of {counted(numbers, 'number')}"
+        return f"the sidecar says {counted(info.games, 'game')} of {counted(numbers, 'number')}"
     if known.chunk_games is not None and numbers > known.chunk_games:
         return f"the sidecar says {numbers} numbers of games, but a chunk has at most {known.chunk_games} (chunk_games)"
     if not wrong <= played_out <= numbers:
         return (
-            f"the sidecar says {wrong} wrong resignations in {counted(played_out, 'game')} played out, of "
+            f"the sidecar says {counted(wrong, 'wrong resignation')} in {counted(played_out, 'game')} played out, of "
             f"{counted(numbers, 'number')}"
         )
     if played_out and (known.threshold == 1 or not (known.play_out or known.soft_playouts)):
@@ -244,7 +244,7 @@ def _wrong_weights(chunk: Chunk, games: _native.DecodedGames) -> list[Fault]:
 
 def _score(results: tuple[int, int, int]) -> str:
     wins, draws, losses = results
-    return f"{wins} wins, {draws} draws and {losses} losses"
+    return f"{counted(wins, 'win')}, {counted(draws, 'draw')} and {counted(losses, 'loss', 'losses')}"
 
 
 def count_results(results: NDArray[np.integer[Any]], ends: NDArray[np.uint8]) -> ResultCounts:
@@ -265,11 +265,12 @@ def _comparable(results: ResultCounts) -> str:
     """Counts of which both sides know the same: a player may resign with the move that mates."""
     lost = results.mates + results.resignations
     others = (
-        f"{results.repetitions} repetitions, {results.declarations} declarations, {results.max_plies} at most plies"
+        f"{counted(results.repetitions, 'repetition')}, {counted(results.declarations, 'declaration')}, "
+        f"{results.max_plies} at most plies"
     )
     return (
-        f"{results.black_wins} wins of Black, {results.white_wins} of White, {results.draws} draws; "
-        f"{lost} mates or resignations, {others}"
+        f"{counted(results.black_wins, 'win')} of Black, {results.white_wins} of White, "
+        f"{counted(results.draws, 'draw')}; {counted(lost, 'mate or resignation', 'mates or resignations')}, {others}"
     )
 
 

@@ -18,6 +18,7 @@ from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.evaluators.backends.residual_file import ResidualWeights
 from fukayomi.engine.evaluators.protocol import PlaneSlot, Slot
 from fukayomi.files.sparse_network import SparseFile
+from fukayomi.tabular import counted
 
 MOST_THREADS = 1024
 """Of a runner."""
@@ -61,7 +62,8 @@ class NativeModel(ABC):
         try:
             return self._slot(capacity)
         except (RuntimeError, MemoryError) as error:
-            raise EvaluatorError(f"cannot start {self._threads} threads for {self._path}: {error}") from error
+            threads = counted(self._threads, "thread")
+            raise EvaluatorError(f"cannot start {threads} for {self._path}: {error}") from error
 
     @abstractmethod
     def _slot(self, capacity: int) -> ResidualSlot | SparseSlot: ...

@@ -131,6 +131,9 @@ const FORMS = [
   [/^a game (?:has|may have) at most (\d+) (?:moves|plies)(?:: '.*')?$/s, count => `一局は${count}手までです`],
   [/^(?:the variations have )?more than (\d+) moves(?: with its variations)?$/, count => `変化を含めて${count}手までです`],
   [/^(?:there is no game|the file has no game|empty: it holds no game)$/, () => "対局がありません"],
+  [/^the (comment|bookmark) is cut to (\d+) characters$/, (what, count) => `${what === "comment" ? "コメント" : "しおり"}が長いため、はじめの${count}文字だけを読みました`],
+  [/^before the first move: (.*)$/s, rest => `開始局面：${inJapanese(rest)}`],
+  [/^at the end: (.*)$/s, rest => `終局：${inJapanese(rest)}`],
   // what the page sends
   [/^start: (.*)$/s, rest => inJapanese(rest)],
   [/^node \d+: (.*)$/s, rest => inJapanese(rest)],

@@ -49,13 +49,18 @@ export class Quiz {
     return this.state === "right" || this.state === "shown";
   }
 
-  /** Put the position before the mistake on the board. */
+  /** Put the question to the reader. */
   ask() {
-    const {game} = this.page;
     this.state = "asked";
     this.hadTry = false;
-    if (!this.isOver) game.go(game.mainLine()[this.question.ply - 1]);
+    this.goOn();
     this.page.update();
+  }
+
+  /** Put the position before the mistake on the board: at first, and when the reader comes back to the quiz. */
+  goOn() {
+    const {game} = this.page;
+    if (!this.isOver) game.go(game.mainLine()[this.question.ply - 1]);
   }
 
   next() {
@@ -115,6 +120,14 @@ export class Quiz {
   ended(message) {
     if (message.id !== this.search?.id) return;
     this.judge(this.search.last?.lines[0]?.win_rate ?? null);
+    this.page.update();
+  }
+
+  /** The connection is lost, and the search with it: the move may be tried again. */
+  lost() {
+    if (!this.search) return;
+    this.search = null;
+    this.state = "asked";
     this.page.update();
   }
 

@@ -28,11 +28,15 @@ export class GameTab extends Tab {
     this.trial = null;
     page.socket.on("report", message => this.quiz?.reported(message));
     page.socket.on("end", message => this.quiz?.ended(message));
+    page.socket.on("close", () => this.quiz?.lost());
+  }
+
+  enter() {
+    this.quiz?.goOn();
   }
 
   leave() {
     this.trial = null;
-    this.setQuiz(null);
   }
 
   /** @param {Quiz | null} quiz */
