@@ -64,6 +64,7 @@ _COMMANDS = {
     "eval-model": "learning.eval_model:eval_model",
     "plot": "learning.plot:plot",
     "export": "learning.export:export",
+    "average-networks": "learning.average_networks:average_networks",
     "rate": "arena.rate:rate",
     "sprt": "arena.sprt:sprt",
     "first-move": "arena.rate:first_move",
