@@ -91,7 +91,7 @@ def make_app(words: Sequence[str] = ()) -> typer.Typer:
         "bench": typer.Typer(name="bench", no_args_is_help=False, subcommand_metavar="[nps ...]"),
         "book": typer.Typer(
             name="book",
-            help="Opening books (定跡): show, make, convert, merge and check them.",
+            help="Opening books (定跡): show, make, convert, merge, check them.",
             no_args_is_help=True,
         ),
         "data": typer.Typer(

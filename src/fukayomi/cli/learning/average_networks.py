@@ -52,8 +52,8 @@ def average_networks(
     fukayomi average-networks 'a.pt*0.3' 'b.pt*0.7' -o m.onnx --data train.hcpe
 
     The mean is good only where the networks are near each other: checkpoints of one run, or runs that began from one
-    network; the mean of networks that were trained apart plays at random. BatchNorm's statistics are estimated again,
-    on the first 100,000 positions of the data in random order. A checkpoint with averaged weights gives those.
+    network; the mean of networks that were trained apart is worse than each. BatchNorm's statistics are estimated
+    again, on the first 100,000 positions of the data in random order. A checkpoint with averaged weights gives those.
 
     With --test the networks and the mean stand in one table, as fukayomi eval-model prints it. Training goes on from
     the mean with fukayomi train --initial.
