@@ -65,6 +65,7 @@ _COMMANDS = {
     "eval-model": "learning.eval_model:eval_model",
     "plot": "learning.plot:plot",
     "export": "learning.export:export",
+    "average-networks": "learning.average_networks:average_networks",
     "rate": "arena.rate:rate",
     "sprt": "arena.sprt:sprt",
     "first-move": "arena.rate:first_move",
@@ -91,7 +92,7 @@ def make_app(words: Sequence[str] = ()) -> typer.Typer:
         "bench": typer.Typer(name="bench", no_args_is_help=False, subcommand_metavar="[nps ...]"),
         "book": typer.Typer(
             name="book",
-            help="Opening books (定跡): look into them, make, convert, merge and check them.",
+            help="Opening books (定跡): show, make, convert, merge, check them.",
             no_args_is_help=True,
         ),
         "data": typer.Typer(

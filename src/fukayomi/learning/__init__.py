@@ -38,6 +38,7 @@ from typing import TYPE_CHECKING
 from fukayomi._lazy import lazy
 
 if TYPE_CHECKING:
+    from fukayomi.learning.averaging import NetworkAverage, average_networks
     from fukayomi.learning.checkpoint import CheckpointError
     from fukayomi.learning.curves.pictures import Run, Runs, runs
     from fukayomi.learning.curves.readers import CurveError
@@ -78,6 +79,7 @@ __all__ = [
     "LayerInfo",
     "Metrics",
     "ModelFileError",
+    "NetworkAverage",
     "Reanalysis",
     "ReanalysisError",
     "ReanalysisSettings",
@@ -92,6 +94,7 @@ __all__ = [
     "TrainingListener",
     "TrainingResult",
     "TrainingSettings",
+    "average_networks",
     "compute_losses",
     "evaluate",
     "evaluate_networks",
@@ -108,6 +111,7 @@ __all__ = [
 __getattr__, __dir__ = lazy(
     __name__,
     {
+        ".averaging": ("NetworkAverage", "average_networks"),
         ".checkpoint": ("CheckpointError",),
         ".curves.readers": ("CurveError",),
         ".curves.pictures": ("Run", "Runs", "runs"),

@@ -98,8 +98,9 @@ class JsonLinesListener(TrainingListener):
 
     ``{"train": {...}}`` has step, losses, learning rate and gradient norm, ``{"test": {...}}`` step and metrics; null
     is a number that is not finite. ``{"step": 50, "seconds": 12.5}`` says how long the run had trained when it wrote
-    the lines of a step, pauses left out. A run that is resumed removes the lines of later steps first, so each step is
-    there once.
+    the lines of a step, and again when it had saved the checkpoint of a step, from which a resumed run counts on:
+    pauses, and work that was lost, do not count. The last line of a step counts. A run that is resumed removes the
+    lines of later steps first.
 
     Args:
         interval: Steps between two lines of training; the last step always has one.
@@ -131,6 +132,10 @@ class JsonLinesListener(TrainingListener):
         """Write a point of the test curves."""
         self._write("test", {"step": step, **metrics.as_dict()})
 
+    def checkpoint(self, step: int, path: Path) -> None:
+        """Write the time at which a resumed run begins."""
+        self._write_time(step)
+
     def ended(self) -> None:
         """Close the files."""
         for file in (self._file, self._times):
@@ -143,10 +148,14 @@ class JsonLinesListener(TrainingListener):
             finite = {name: value if math.isfinite(value) else None for name, value in values.items()}
             self._file.write(json.dumps({kind: finite}) + "\n")
             self._file.flush()
-        if self._times and values["step"] > self._timed:
-            self._timed = values["step"]
+        if values["step"] > self._timed:
+            self._write_time(values["step"])
+
+    def _write_time(self, step: int) -> None:
+        if self._times:
+            self._timed = step
             seconds = round(time.monotonic() - self._began_s, 3)
-            self._times.write(json.dumps({"step": self._timed, "seconds": seconds}) + "\n")
+            self._times.write(json.dumps({"step": step, "seconds": seconds}) + "\n")
             self._times.flush()
 
 

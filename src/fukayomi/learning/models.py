@@ -91,7 +91,7 @@ def load_network(path: Path | str, *, activation: Activation | None = None) -> A
         CheckpointError, ParameterFileError, ModelFileError, SparseFileError: The file is missing, damaged or something
             else.
     """
-    path = _named(path)
+    path = network_path(path)
     suffix = path.suffix.lower()
     if suffix in DLSHOGI_SUFFIXES:
         return load_dlshogi(path, activation=activation)
@@ -137,12 +137,16 @@ def load_model(path: Path | str) -> nn.Module:
     Raises:
         CheckpointError, ParameterFileError, ModelFileError: The file is missing, damaged or something else.
     """
-    path = _named(path)
+    path = network_path(path)
     return OnnxNetwork(path) if path.suffix.lower() == ".onnx" else load_network(path)
 
 
-def _named(path: Path | str) -> Path:
-    """The file of that name."""
+def network_path(path: Path | str) -> Path:
+    """The file of a network: of an embedded one by its name.
+
+    Raises:
+        ModelFileError: There is no embedded network of this name.
+    """
     try:
         return find_network(str(path)) if is_network_name(str(path)) else Path(path)
     except EvaluatorError as error:
@@ -170,15 +174,11 @@ def export_network(network: nn.Module | Path | str, path: Path | str, *, half: b
     """
     network = network if isinstance(network, nn.Module) else load_network(network)
     path = Path(path)
+    require_kind(network, path, half=half)
     if isinstance(network, SparseNetwork):
-        _export_sparse(network, path, half=half)
+        SPARSE_WRITERS[path.suffix](network, path)
         return None
-    if path.suffix not in (".onnx", ".safetensors", *DLSHOGI_SUFFIXES):
-        raise ExportError(f"{path}: the name must end in .onnx, .safetensors, .npz or .pth")
     if not isinstance(network, PolicyValueNetwork):
-        if path.suffix != ".onnx":
-            kind = type(network).__name__
-            raise ExportError(f"{path}: a {kind} can be written as ONNX only; other files hold networks of fukayomi.nn")
         return _export_onnx(copy.deepcopy(network).cpu().float().eval(), path, half=half)
     if path.suffix == ".safetensors":
         save_parameters(network, path)
@@ -210,7 +210,18 @@ SPARSE_WRITERS: dict[str, Callable[[SparseNetwork, Path], None]] = {
 """Writers of a sparse network, by the end of the file's name."""
 
 
-def _export_sparse(network: SparseNetwork, path: Path, *, half: bool) -> None:
+def require_kind(network: nn.Module, path: Path, *, half: bool = False) -> None:
+    """Raise ExportError, with the kinds that there are, if `export_network` cannot write the network to such a file."""
+    if isinstance(network, SparseNetwork):
+        _require_sparse_kind(path, half=half)
+    elif path.suffix not in (".onnx", ".safetensors", *DLSHOGI_SUFFIXES):
+        raise ExportError(f"{path}: the name must end in .onnx, .safetensors, .npz or .pth")
+    elif not isinstance(network, PolicyValueNetwork) and path.suffix != ".onnx":
+        kind = type(network).__name__
+        raise ExportError(f"{path}: a {kind} can be written as ONNX only; other files hold networks of fukayomi.nn")
+
+
+def _require_sparse_kind(path: Path, *, half: bool) -> None:
     kinds = " or ".join(SPARSE_WRITERS)
     if path.suffix not in SPARSE_WRITERS:
         raise ExportError(
@@ -219,7 +230,6 @@ def _export_sparse(network: SparseNetwork, path: Path, *, half: bool) -> None:
         )
     if half:
         raise ExportError(f"{path}: only ONNX files can be stored as float16, and a sparse network has none")
-    SPARSE_WRITERS[path.suffix](network, path)
 
 
 def residual(network: AnyNetwork, path: Path | str, purpose: str) -> PolicyValueNetwork:

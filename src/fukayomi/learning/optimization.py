@@ -3,7 +3,7 @@
 # pyright: reportUnknownMemberType=false
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +12,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm  # pyright: ignore[reportPrivateUsage] - the class of all of them
 
+from fukayomi.learning.data.batch import training_batches
+from fukayomi.learning.data.dataset import Dataset
+from fukayomi.learning.data.tensors import TensorBatch
 from fukayomi.learning.loss import LossWeights
 from fukayomi.learning.settings import TrainingSettings
 from fukayomi.nn.network import PolicyValueNetwork
@@ -141,6 +144,24 @@ ESTIMATION_POSITIONS = 100_000
 """Positions for which BatchNorm statistics are estimated."""
 
 
+def estimation_batches(
+    data: Dataset, size: int, *, seed: int, most: int, device: torch.device, network: nn.Module
+) -> Iterator[TensorBatch]:
+    """The first batches of training on this data, for BatchNorm statistics, up to `ESTIMATION_POSITIONS`.
+
+    Args:
+        data: Training positions.
+        size: Positions per batch.
+        seed: Random seed; the same seed gives the same batches.
+        most: Number of batches, at most.
+        device: Where the batches are.
+        network: The network that they are for.
+    """
+    stop = min(most, -(-ESTIMATION_POSITIONS // size))
+    for batch in training_batches(data, size, seed=seed, start=0, stop=stop):
+        yield TensorBatch.of(batch, device, network)
+
+
 class AveragedWeights:
     """An exponential average of a network's weights.
 
@@ -172,6 +193,11 @@ class AveragedWeights:
         self.count += 1
 
 
+def batchnorm_layers(network: nn.Module) -> list[_BatchNorm]:
+    """The BatchNorm layers of a network."""
+    return [module for module in network.modules() if isinstance(module, _BatchNorm)]
+
+
 @torch.no_grad()
 def estimate_batchnorm(network: nn.Module, inputs: Iterable[tuple[Any, ...]]) -> None:
     """Replace the statistics of all BatchNorm layers by their means over batches.
@@ -182,7 +208,7 @@ def estimate_batchnorm(network: nn.Module, inputs: Iterable[tuple[Any, ...]]) ->
         network: Left in evaluation mode.
         inputs: What the network is called with, for each batch; not read without BatchNorm.
     """
-    layers = [module for module in network.modules() if isinstance(module, _BatchNorm)]
+    layers = batchnorm_layers(network)
     momenta = [layer.momentum for layer in layers]
     network.eval()
     if not layers:

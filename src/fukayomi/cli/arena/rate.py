@@ -269,7 +269,7 @@ def first_move(
     options: FirstMoveOptions,
     as_json: AsJson = False,
 ) -> None:
-    """Count the results of Black (先手) and White, for every two players: wins-losses-draws (rate).
+    """Count results of Black (先手) and White, for every two players: wins-losses-draws (rate).
 
     \b
     fukayomi first-move match/

@@ -15,13 +15,14 @@ from fukayomi.tabular import counted
 
 if TYPE_CHECKING:
     from fukayomi.data.check import Report
-    from fukayomi.data.convert.convert import Conversion
+    from fukayomi.data.convert.convert import Conversion, Plies
 
 
 Inputs = Annotated[
     list[Path],
     typer.Argument(metavar="IN...", help="Files and folders; for records also zip and tar archives, .gz, .bz2, .xz."),
 ]
+_DIGITS = 9  # of a number of moves
 SourceFormat = Annotated[
     DataFormat | None,
     typer.Option(
@@ -55,6 +56,8 @@ class ConvertOptions:
     AobaZero: 30."""
     unfinished_as_draws: Annotated[bool, typer.Option("--unfinished-as-draws")] = False
     """Records: take games without an end, such as USI lines, as drawn."""
+    plies: Annotated[str, typer.Option(metavar="last|N|all")] = "all"
+    """hcp and sfen: position of each game after its last move, or after N moves; all: those before each move."""
 
 
 def convert(
@@ -70,7 +73,7 @@ def convert(
     \b
     fukayomi data convert games.zip -o games.hcpe3
     fukayomi data convert games.hcpe3 -o games.psv
-    fukayomi data convert openings.sfen -o openings.hcp
+    fukayomi data convert balanced.sfen -o start.hcp --plies last
     fukayomi data convert games/ -o kif --to kif --encoding shift_jis
 
     \b
@@ -85,11 +88,14 @@ def convert(
     November 2020, --one-hot) the result stands in: 30000 won, -30000 lost, 0 drawn. A row of avg gets the evaluation of
     the mean value, the most visited move and the most frequent result. A cache, dlshogi's averages, is made of one avg.
 
+    With --plies last, start positions are made of lines of moves: a position for each game, in order, equal ones too.
+
     Records that cannot be used are skipped and named; damage in other formats is an error (fukayomi data check --good
     writes the rest). The output appears when it is complete. KIF, KI2 and JKF hold one game per file: for more, make
     --out a folder. Its files have the names of the files they were read from. .kifu and .ki2u are KIF and KI2 in UTF-8.
     Characters that Shift_JIS lacks are replaced, and the files named.
     """
+    plies = _plies(options.plies)
     from fukayomi.data.convert.convert import NothingConvertedError, convert_data
     from fukayomi.data.formats.games import Targets
 
@@ -105,6 +111,7 @@ def convert(
                 to=options.to,
                 source=options.source,
                 targets=targets,
+                plies=plies,
                 encoding=options.encoding,
                 listener=listener,
             )
@@ -117,6 +124,14 @@ def convert(
         fail(failure)
 
 
+def _plies(text: str) -> "Plies":
+    if text == "all" or text == "last":
+        return text
+    if text.isascii() and text.isdigit() and len(text) <= _DIGITS:
+        return int(text)
+    raise typer.BadParameter(f"{printable(repr(text))} is not last, all or a number of moves", param_hint="--plies")
+
+
 def _print_conversion(found: "Conversion", out: Path, encoding: Encoding, *, as_json: bool, is_written: bool) -> None:
     has_encoding = found.target is not None and found.target.has_encodings
     if as_json:
@@ -125,6 +140,7 @@ def _print_conversion(found: "Conversion", out: Path, encoding: Encoding, *, as_
             "dropped": {str(reason): count for reason, count in found.dropped.items()}, "problems": found.problems,
             "replaced": found.replaced.total(), "replacements": found.replacements,
         }  # fmt: skip
+        document |= {} if found.different is None else {"different": found.different}
         typer.echo(json_text(document | ({"encoding": encoding} if has_encoding else {})))
         return
     from fukayomi.data.records.reading import Drop
@@ -133,13 +149,16 @@ def _print_conversion(found: "Conversion", out: Path, encoding: Encoding, *, as_
     print_problems(found.replacements, word="replaced in")
     for reason, count in found.dropped.most_common():
         if reason is not Drop.COPY:
-            typer.echo(f"skipped, {str(reason).replace('_', ' ')}: {count:,}")
+            what = "too short" if reason is Drop.PLIES else str(reason).replace("_", " ")
+            typer.echo(f"skipped, {what}: {count:,}")
     print_copies(found.dropped[Drop.COPY])
     read = [counted(found.games, "game")] if found.games else []
     if not found.games or found.target not in (Target.HCP, Target.SFEN):  # of games all positions are written
         read.append(counted(found.positions, "position"))
     place = f"{out} in {encoding.label}" if has_encoding else f"{out}"
     wrote = f"; wrote {counted(found.written, 'record')} to {place}" if is_written else ""
+    if found.different is not None:
+        wrote += f" ({found.different:,} different)"
     typer.echo(f"read {', '.join(read)}{wrote}")
 
 

@@ -111,7 +111,7 @@ def eval_model(
     if options.as_json:
         typer.echo(json_text(table.as_dict()))
     else:
-        _print(table)
+        print_evaluation(table)
     if options.csv is not None:  # last: the table must not be lost if the file cannot be written
         replace_file(options.csv, table.csv().encode(errors="backslashreplace"))
 
@@ -135,7 +135,8 @@ def _named(paths: list[Path]) -> dict[str, Path]:
     return by_short_name(paths, lambda path: path.name)
 
 
-def _print(table: "EvaluationTable") -> None:
+def print_evaluation(table: "EvaluationTable") -> None:
+    """Print a table for each test set, with the differences to the first network below each other one."""
     from rich import box
     from rich.console import Console
     from rich.markup import escape

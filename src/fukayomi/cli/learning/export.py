@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,6 +11,9 @@ from fukayomi.cli.common.progress import StageBars
 from fukayomi.cli.common.text import json_text
 from fukayomi.nn.config import Activation
 from fukayomi.tabular import counted
+
+if TYPE_CHECKING:
+    from fukayomi.nn.export import Agreement
 
 
 @dataclass(frozen=True)
@@ -64,10 +67,7 @@ def export(
     torch's on positions of games; those of an int8 file with float32's, and a warning says if more than 3 % of the best
     moves are other ones.
     """
-    if out.suffix not in (".onnx", ".safetensors", ".npz", ".pth", ".sparse"):
-        raise typer.BadParameter(
-            f"{out}: the name must end in .onnx, .safetensors, .npz, .pth or .sparse", param_hint="OUT"
-        )
+    require_suffix(out, "OUT")
     if (options.half or options.int8) and out.suffix != ".onnx":
         integers = "; a .sparse file is in integers as it is" if out.suffix == ".sparse" else ""
         raise typer.BadParameter(
@@ -87,7 +87,20 @@ def export(
     if options.as_json:
         typer.echo(json_text({"file": str(out), **(agreement.as_dict() if agreement else {}), "bytes": size}))
         return
-    typer.echo(f"{out}: {counted(size, 'byte')}")
+    print_export(out, agreement)
+
+
+def require_suffix(out: Path, hint: str) -> None:
+    """Refuse a name that is of no kind of file that holds a network; `hint` is the parameter."""
+    if out.suffix not in (".onnx", ".safetensors", ".npz", ".pth", ".sparse"):
+        raise typer.BadParameter(
+            f"{out}: the name must end in .onnx, .safetensors, .npz, .pth or .sparse", param_hint=hint
+        )
+
+
+def print_export(out: Path, agreement: "Agreement | None") -> None:
+    """Print the size of a file, and how an ONNX file agrees with torch."""
+    typer.echo(f"{out}: {counted(out.stat().st_size, 'byte')}")
     if agreement:
         typer.echo(
             f"agreement with torch on {counted(agreement.positions, 'position')}: top-1 {agreement.top1:.1%}, "

@@ -32,8 +32,10 @@ class PlotOptions:
         float | None, typer.Option(min=0, metavar="STEPS", show_default="a fiftieth of the longest run")
     ] = None
     """Width of the running mean of training curves; 0: none."""
+    x: Literal["steps", "time"] = "steps"
+    """Horizontal axis: steps, or the time of training without pauses."""
     log_x: Annotated[bool, typer.Option("--log-x")] = False
-    """Draw steps on a logarithmic axis."""
+    """Make the horizontal axis logarithmic."""
     theme: Literal["light", "dark"] = "light"
     """Theme of .svg and .png; a page has both."""
     language: Annotated[
@@ -61,10 +63,11 @@ def plot(
     \b
     fukayomi plot runs/a runs/b
     fukayomi plot averaged=runs/a plain=runs/b -o curves.svg -o curves.png
+    fukayomi plot runs/a runs/b --x time
 
     Lines are training, smoothed; points are the test set. A page (.html) is one file that follows the reader's theme,
-    with the last metrics as a table. Where a run was stopped and resumed, the later start counts. Files of
-    TensorBoard may be of other programs that name their curves as dlshogi does.
+    with the last metrics and the time of training as a table. Where a run was stopped and resumed, the later start
+    counts. Files of TensorBoard may be of other programs that name their curves as dlshogi does.
     """
     outputs = options.output or [DEFAULT_OUTPUT]
     for path in outputs:
@@ -80,12 +83,20 @@ def plot(
         fail("two runs have the same name", USAGE)
     found = read_runs(names if any(name for name, _ in named) else paths)
     for path in outputs:
-        found.plot(path, smooth=options.smooth, log_x=options.log_x, theme=options.theme, language=options.language)
+        found.plot(
+            path,
+            smooth=options.smooth,
+            x=options.x,
+            log_x=options.log_x,
+            theme=options.theme,
+            language=options.language,
+        )
     if options.as_json:
         typer.echo(json_text(_document(found, outputs)))
         return
     for run in found.runs:
-        typer.echo(printable(f"{run.name}: up to step {run.last_step:,}"))
+        time = f" in {run.duration}" if run.duration else ""
+        typer.echo(printable(f"{run.name}: up to step {run.last_step:,}{time}"))
     typer.echo("written: " + ", ".join(printable(str(path)) for path in outputs))
 
 
@@ -101,6 +112,7 @@ def _document(found: "Runs", outputs: list[Path]) -> dict[str, object]:
             "name": run.name,
             "path": str(run.path),
             "last_step": run.last_step,
+            "seconds": run.seconds,
             "last_test": {name: None if value != value else value for name, value in run.last_test().items()},
         }
         for run in found.runs

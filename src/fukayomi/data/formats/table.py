@@ -16,6 +16,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from fukayomi import _native
 from fukayomi.data.formats import averages, book, cache, games, hcp, hcpe, hcpe3, plain, psv
 from fukayomi.data.formats.averages import Averages, averages_to_records
 from fukayomi.data.formats.book import BOOK_ENTRY
@@ -211,6 +212,24 @@ def as_positions(content: Content) -> NDArray[np.uint8]:
     if isinstance(content, np.ndarray) and content.dtype == HCP:
         return np.ascontiguousarray(content["hcp"])
     return np.ascontiguousarray(as_rows(content, moveless=True).records["hcp"])
+
+
+def positions_after(games: Games, ply: int | None) -> NDArray[np.uint8]:
+    """The position of each game after `ply` moves, None: after the last; a game with fewer moves has none.
+
+    Returns:
+        uint8 [N, 32], hcp, in the order of the games.
+    """
+    lengths, begins = games.lengths(), games.plies.astype(np.int64)[:-1]
+    at = lengths if ply is None else np.full(len(games), ply)
+    found = np.array(games.starts)
+    inside = (at > 0) & (at < lengths)
+    found[inside] = games.hcps[(begins + at)[inside]]
+    for game in np.flatnonzero((at > 0) & (at == lengths)).tolist():
+        last = int(begins[game] + lengths[game]) - 1
+        before = _native.position_from_hcp(games.hcps[last].tobytes())
+        found[game] = _native.encode_game_hcps(before, games.moves[last : last + 1])[1]
+    return found[at <= lengths]
 
 
 def split_dropped(found: list[Record | Dropped]) -> tuple[list[Record], list[Dropped]]:

@@ -9,15 +9,21 @@ from collections import Counter
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
+from functools import cached_property
+from itertools import zip_longest
+from math import isnan
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fukayomi.errors import InvalidValueError
 from fukayomi.files.atomic import replace_file
-from fukayomi.learning.curves.readers import HEAD_MEASURES, KINDS, MEASURES, Curve, CurveError, Key, read_run
+from fukayomi.learning.curves.readers import HEAD_MEASURES, KINDS, MEASURES, SECONDS, Curve, CurveError, Key, read_run
+from fukayomi.learning.listeners import TIMES_NAME
 from fukayomi.pictures import Language, default_language, japanese_font, kind_of, new_figure, picture_bytes
 from fukayomi.tabular import Tabular, printable
 
@@ -27,6 +33,14 @@ if TYPE_CHECKING:
 
 
 Theme = Literal["light", "dark"]
+Axis = Literal["steps", "time"]
+"""What the horizontal axis counts."""
+TIME_UNITS: Final[dict[int, dict[Language, str]]] = {
+    3600: {"ja": "時間", "en": "hours"},
+    60: {"ja": "分", "en": "minutes"},
+    1: {"ja": "秒", "en": "seconds"},
+}
+"""Units of a time axis by their seconds. It has the largest of which the longest run has at least two."""
 
 PANELS: Final[dict[str, dict[Language, str]]] = {
     "policy_loss": {"ja": "方策の損失", "en": "policy loss"},
@@ -81,9 +95,14 @@ THEMES: Final[dict[Theme, Colors]] = {
 }  # fmt: skip
 
 
-def draw(runs: "Runs", *, smooth: float | None, log_x: bool, theme: Theme, language: Language | None) -> "Figure":
+def draw(
+    runs: "Runs", *, smooth: float | None, x: Axis, log_x: bool, theme: Theme, language: Language | None
+) -> "Figure":
     """The picture; arguments as in `Runs.plot`."""
-
+    if x == "time":
+        for run in runs.runs:
+            run.require_times()
+    unit = _time_unit(runs) if x == "time" else None
     language = language or default_language()
     colors = THEMES[theme]
     if smooth is None:
@@ -97,17 +116,17 @@ def draw(runs: "Runs", *, smooth: float | None, log_x: bool, theme: Theme, langu
         grid = figure.subplots(lines, columns, squeeze=False).flatten().tolist()
         for axes, measure in zip(grid, shown, strict=False):
             for number, run in enumerate(runs.runs):
-                _draw_run(axes, run, number, measure, smooth, colors)
-            _finish_panel(axes, runs, measure, smooth, log_x=log_x, colors=colors)
+                _draw_run(axes, run, number, measure, smooth, unit, colors)
+            _finish_panel(axes, runs, measure, smooth, unit, log_x=log_x, colors=colors)
             axes.set_title(PANELS[measure][language], loc="left", fontsize=9.5)
         for axes in grid[len(shown) :]:
             axes.set_axis_off()
-        _draw_legend(figure, runs, smooth, colors, language)
+        _draw_legend(figure, runs, smooth, unit, colors, language)
     return figure
 
 
 def write(
-    runs: "Runs", figure: "Figure", path: Path, *, smooth: float | None, log_x: bool, theme: Theme,
+    runs: "Runs", figure: "Figure", path: Path, *, smooth: float | None, x: Axis, log_x: bool, theme: Theme,
     language: Language | None,
 ) -> None:  # fmt: skip
     """Write the picture, or a page with it in both themes; arguments as in `Runs.plot`."""
@@ -117,7 +136,7 @@ def write(
         replace_file(path, picture(figure, kind, theme, language))
         return
     pictures: dict[Theme, bytes] = {
-        each: picture(draw(runs, smooth=smooth, log_x=log_x, theme=each, language=language), "svg", each, language)
+        each: picture(draw(runs, smooth=smooth, x=x, log_x=log_x, theme=each, language=language), "svg", each, language)
         for each in THEMES
     }
     replace_file(path, _page(runs, pictures).encode(errors="replace"))
@@ -167,26 +186,41 @@ def styled(theme: Theme, language: Language) -> Generator[None]:
             logger.setLevel(level)
 
 
-def _draw_run(axes: "Axes", run: "Run", number: int, measure: str, smooth: float, colors: Colors) -> None:
+def _time_unit(runs: "Runs") -> int:
+    """Seconds of the unit of a time axis."""
+    longest = max(run.seconds or 0.0 for run in runs.runs)
+    return next((unit for unit in TIME_UNITS if longest >= 2 * unit), 1)
+
+
+def _places(run: "Run", curve: Curve, unit: int | None) -> NDArray[np.float64]:
+    """Where the points of a curve are on the horizontal axis: [N]."""
+    return curve.steps.astype(np.float64) if unit is None else run.seconds_at(curve.steps) / unit
+
+
+def _draw_run(
+    axes: "Axes", run: "Run", number: int, measure: str, smooth: float, unit: int | None, colors: Colors
+) -> None:
     color = colors.runs[number % len(colors.runs)]
     train, test = run.curves.get(("train", measure)), run.curves.get(("test", measure))
     if train is not None:
         is_noisy = measure != "learning_rate" and smooth > 0
         if is_noisy:
             raw = train.thinned(DRAWN_BINS)
-            axes.plot(raw.steps, raw.values, color=color, linewidth=0.6, alpha=0.22)
+            axes.plot(_places(run, raw, unit), raw.values, color=color, linewidth=0.6, alpha=0.22)
         line = train.smoothed(smooth if is_noisy else 0).thinned(DRAWN_BINS)
-        axes.plot(line.steps, line.values, color=color, linewidth=1.3, alpha=0.95)
+        axes.plot(_places(run, line, unit), line.values, color=color, linewidth=1.3, alpha=0.95)
     if test is not None:
         marker = MARKERS[number % len(MARKERS)]
         shown = test.thinned(DRAWN_BINS)
         axes.plot(
-            shown.steps, shown.values, color=color, linewidth=0.7, linestyle=(0, (2, 2)), marker=marker,
+            _places(run, shown, unit), shown.values, color=color, linewidth=0.7, linestyle=(0, (2, 2)), marker=marker,
             markersize=4.5 if len(shown) < 60 else 2.5, markeredgecolor=colors.card, markeredgewidth=0.5, zorder=3,
         )  # fmt: skip
 
 
-def _finish_panel(axes: "Axes", runs: "Runs", measure: str, smooth: float, *, log_x: bool, colors: Colors) -> None:
+def _finish_panel(
+    axes: "Axes", runs: "Runs", measure: str, smooth: float, unit: int | None, *, log_x: bool, colors: Colors
+) -> None:
     from matplotlib.ticker import EngFormatter
 
     axes.grid(color=colors.line, linewidth=0.6)
@@ -194,7 +228,8 @@ def _finish_panel(axes: "Axes", runs: "Runs", measure: str, smooth: float, *, lo
     axes.tick_params(length=0)
     if log_x:
         axes.set_xscale("log")
-    axes.xaxis.set_major_formatter(EngFormatter(sep=""))
+    if unit is None:
+        axes.xaxis.set_major_formatter(EngFormatter(sep=""))
     limits = _limits(runs, measure, smooth)
     if limits is not None:
         axes.set_ylim(*limits)
@@ -217,7 +252,9 @@ def _limits(runs: "Runs", measure: str, smooth: float) -> tuple[float, float] | 
     return min(found) - margin, max(found) + margin
 
 
-def _draw_legend(figure: "Figure", runs: "Runs", smooth: float, colors: Colors, language: Language) -> None:
+def _draw_legend(
+    figure: "Figure", runs: "Runs", smooth: float, unit: int | None, colors: Colors, language: Language
+) -> None:
     """A sample of each run above the panels, and what lines and points are below them."""
     from matplotlib.lines import Line2D
 
@@ -229,9 +266,13 @@ def _draw_legend(figure: "Figure", runs: "Runs", smooth: float, colors: Colors, 
     figure.legend(handles, names, loc="outside upper left", ncols=min(COLUMNS, len(names)), frameon=False, borderpad=0)
     width = f"{smooth:,.0f}" if smooth >= 1 else f"{smooth:g}"
     mean = {"ja": f"({width} ステップで平滑化)", "en": f", running mean over {width} steps"}[language]
+    axis = {"ja": "ステップ", "en": "steps"}
+    if unit is not None:
+        name = TIME_UNITS[unit]
+        axis = {"ja": f"学習時間({name['ja']})", "en": f"{name['en']} of training"}
     texts = {
-        "ja": f"横軸: ステップ。実線: 学習データ{mean if smooth else ''}。点: テストデータ。",
-        "en": f"x: steps; lines: training{mean if smooth else ''}; points: test set",
+        "ja": f"横軸: {axis['ja']}。実線: 学習データ{mean if smooth else ''}。点: テストデータ。",
+        "en": f"x: {axis['en']}; lines: training{mean if smooth else ''}; points: test set",
     }
     figure.supxlabel(texts[language], x=0.004, ha="left", color=colors.muted, fontsize=8.5)
 
@@ -248,6 +289,7 @@ def _page(runs: "Runs", pictures: dict[Theme, bytes]) -> str:
         runs=runs.runs,
         measures=measures,
         names=PANELS,
+        has_times=any(run.seconds is not None for run in runs.runs),
         pictures={theme: base64.b64encode(data).decode() for theme, data in pictures.items()},
     )
 
@@ -268,6 +310,49 @@ class Run:
         """The last step that has a point."""
         return max(int(curve.steps[-1]) for curve in self.curves.values())
 
+    @cached_property
+    def _times(self) -> Curve:
+        """The time of training by step, ascending; none where the files do not say it."""
+        curve = self.curves.get(SECONDS, Curve(()))
+        finite = np.isfinite(curve.values)
+        values = np.maximum.accumulate(curve.values[finite])
+        return Curve(zip(curve.steps[finite].tolist(), values.tolist(), strict=True))
+
+    def require_times(self) -> None:
+        """Raise CurveError if it is not known how long the run trained up to its first points."""
+        if not len(self._times):
+            raise CurveError(
+                f"{self.path}: there are no times of training, so there is no time axis (log.jsonl has them in "
+                f"{TIMES_NAME} beside it, which a JsonLinesListener writes); draw by steps"
+            )
+        begin = min(int(curve.steps[0]) for key, curve in self.curves.items() if key != SECONDS)
+        if begin < (first := int(self._times.steps[0])):
+            raise CurveError(
+                f"{self.path}: the times of training begin at step {first:,}, and the curves at step {begin:,}, so "
+                "there is no time axis; draw by steps"
+            )
+
+    @property
+    def seconds(self) -> float | None:
+        """Time of training up to the last step, without pauses; None if it is not known."""
+        try:
+            self.require_times()
+        except CurveError:
+            return None
+        return float(self._times.values[-1])
+
+    @property
+    def duration(self) -> str:
+        """The same as text, such as ``2:18:05``; empty if it is not known."""
+        return "" if self.seconds is None else str(timedelta(seconds=round(self.seconds)))
+
+    def seconds_at(self, steps: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Time of training up to steps, between known times in proportion: [N]; NaN outside of them."""
+        times = self._times
+        if not len(times):
+            return np.full(len(steps), np.nan)
+        return np.interp(steps, times.steps, times.values, left=np.nan, right=np.nan)
+
     def last_test(self) -> dict[str, float]:
         """The last metrics on the test set; empty without any."""
         return {
@@ -287,7 +372,8 @@ class Runs(Tabular):
     def rows(self) -> list[dict[str, Any]]:
         """One row for each step of a run's training and test curves; None where a curve has no point.
 
-        Losses of further heads are there if a run has them.
+        "seconds" is the time of training up to the step, without pauses; None if it is not known. Losses of further
+        heads are there if a run has them.
         """
         there = {key[1] for run in self.runs for key in run.curves}
         measures = [name for name in MEASURES if name not in HEAD_MEASURES or name in there]
@@ -296,9 +382,12 @@ class Runs(Tabular):
             for kind in KINDS:
                 curves = {measure: run.curves.get((kind, measure), Curve(())) for measure in measures}
                 points = {measure: curve.points() for measure, curve in curves.items()}
-                for step in sorted({step for each in points.values() for step in each}):
+                steps = sorted({step for each in points.values() for step in each})
+                seconds = run.seconds_at(np.array(steps, np.int64)).tolist() if run.seconds is not None else ()
+                for step, time in zip_longest(steps, seconds):
                     values = {measure: each.get(step) for measure, each in points.items()}
-                    found.append({"run": run.name, "kind": kind, "step": step, **values})
+                    known = None if time is None or isnan(time) else time
+                    found.append({"run": run.name, "kind": kind, "step": step, "seconds": known, **values})
         return found
 
     def plot(
@@ -306,6 +395,7 @@ class Runs(Tabular):
         path: Path | str | None = None,
         *,
         smooth: float | None = None,
+        x: "Axis" = "steps",
         log_x: bool = False,
         theme: "Theme" = "light",
         language: "Language | None" = None,
@@ -320,18 +410,20 @@ class Runs(Tabular):
                 the last metrics as a table.
             smooth: Width of the running mean in steps, over which a point's weight falls to 1/e; 0: no smoothing. None:
                 one in fifty of the longest run's steps.
-            log_x: Draw steps on a logarithmic axis.
+            x: What the horizontal axis counts: "steps", or "time", the time of training without pauses.
+            log_x: Make that axis logarithmic.
             theme: "light" or "dark".
             language: Of the labels, "ja" or "en". None: Japanese where the locale is Japanese and a Japanese font is
                 installed, otherwise English.
 
         Raises:
             ValueError: The path has another suffix, or Japanese labels of a .png have no font.
+            CurveError: There is to be a time axis, and a run has no times of training, or not from its first point on.
             OSError: The file cannot be written.
         """
-        figure = draw(self, smooth=smooth, log_x=log_x, theme=theme, language=language)
+        figure = draw(self, smooth=smooth, x=x, log_x=log_x, theme=theme, language=language)
         if path is not None:
-            write(self, figure, Path(path), smooth=smooth, log_x=log_x, theme=theme, language=language)
+            write(self, figure, Path(path), smooth=smooth, x=x, log_x=log_x, theme=theme, language=language)
         return figure
 
 

@@ -24,7 +24,7 @@ MEASURES = (
 KINDS = ("train", "test")
 """Kinds of figures: of training batches, or of the test set."""
 SECONDS: Final = ("time", "seconds")
-"""The curve of the time that a run has trained; it is an axis, not a figure."""
+"""The curve of the time that a run has trained, pauses left out; it is an axis, not a figure."""
 
 LARGEST_STEP = (1 << 63) - 1
 LARGEST_VALUE = 3.4e38
@@ -62,6 +62,10 @@ class CurveLog:
         for points in self._points.values():
             while points and points[-1][0] > step:
                 points.pop()
+
+    def seconds_before(self, step: int) -> float:
+        """The time of training up to a step; 0 if it is not known."""
+        return next((value for at, value in reversed(self._points.get(SECONDS, [])) if at <= step), 0.0)
 
     def curves(self) -> "dict[Key, Curve]":
         """The curves that have points."""
@@ -210,17 +214,20 @@ def _read_times(path: Path, log: CurveLog) -> None:
 
 
 def _read_events(paths: Sequence[Path], log: CurveLog) -> None:
-    """Read files of TensorBoard, which begin with the time of their start."""
-    events = sorted(filter(None, (list(_events(path)) for path in paths)), key=_start)
-    for event in (event for file in events for event in file):
-        if event.HasField("session_log") and event.session_log.status == event.session_log.START:
-            log.restart(event.step)
-        for value in event.summary.value:
-            name = _name(value.tag)
-            number = _scalar(value)
-            if name is not None and number is not None:
-                log.add(*name, event.step, number)
-                log.add(*SECONDS, event.step, event.wall_time - _start(events[0]))
+    """Read files of TensorBoard, which begin with the time of their start, one for each start of a run."""
+    for events in sorted(filter(None, (list(_events(path)) for path in paths)), key=_start):
+        before: float | None = None  # seconds of the starts before this one
+        for event in events:
+            if event.HasField("session_log") and event.session_log.status == event.session_log.START:
+                log.restart(event.step)
+                before = log.seconds_before(event.step)
+            for value in event.summary.value:
+                name = _name(value.tag)
+                number = _scalar(value)
+                if name is not None and number is not None:
+                    before = log.seconds_before(event.step - 1) if before is None else before
+                    log.add(*name, event.step, number)
+                    log.add(*SECONDS, event.step, before + event.wall_time - _start(events))
 
 
 def _start(events: Sequence[Any]) -> float:

@@ -185,8 +185,15 @@ def _full(network: str) -> str:
     return network if is_network_name(network) else str(Path(network).absolute())
 
 
-def split_weight(text: str) -> tuple[Path, float]:
+VISITS = "write FILE*2 to visit a file twice an epoch"
+
+
+def split_weight(text: str, remedy: str = VISITS) -> tuple[Path, float]:
     """Path and weight of ``games.hcpe3*2``; the weight is 1 where there is none, or a file has just this name.
+
+    Args:
+        text: A file, perhaps with a weight.
+        remedy: What the message advises if the weight is none.
 
     Raises:
         TrainingError: The weight is not a number, or out of range (`WEIGHTS`).
@@ -200,10 +207,7 @@ def split_weight(text: str) -> tuple[Path, float]:
         weight = 0.0
     least, most = WEIGHTS
     if not least <= weight <= most:
-        raise TrainingError(
-            f"{text}: {number!r} is not a weight from {least:g} to {most:,.0f}; write FILE*2 to visit a file twice an "
-            "epoch"
-        )
+        raise TrainingError(f"{text}: {number!r} is not a weight from {least:g} to {most:,.0f}; {remedy}")
     return Path(name), weight
 
 

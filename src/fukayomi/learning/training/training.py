@@ -8,7 +8,7 @@ number of steps follows the schedule of the new number.
 # pyright: reportUnknownMemberType=false
 
 import operator
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
@@ -17,11 +17,11 @@ from torch import nn
 
 from fukayomi.interruption import StopRequest
 from fukayomi.learning.data.batch import training_batches
-from fukayomi.learning.data.dataset import Dataset, DatasetLike, as_dataset
+from fukayomi.learning.data.dataset import DatasetLike, as_dataset
 from fukayomi.learning.data.tensors import TensorBatch
 from fukayomi.learning.devices import choose_device, use_threads
 from fukayomi.learning.listeners import SILENT, RunStart, TrainingListener, TrainingStep
-from fukayomi.learning.optimization import ESTIMATION_POSITIONS, Schedule
+from fukayomi.learning.optimization import estimation_batches
 from fukayomi.learning.settings import (
     CHECKPOINT_INTERVAL,
     EVAL_INTERVAL,
@@ -166,7 +166,10 @@ def train(
             reporter.step(TrainingStep(step, losses, schedule.learning_rate(step - 1), norm))
             finished = step == steps
             if processes.is_main and finished:
-                trainer.estimate_averaged_batchnorm(estimation_batches(data, schedule, where, trainer.network))
+                first = estimation_batches(
+                    data, settings.batch, seed=settings.seed, most=steps, device=where, network=trainer.network
+                )
+                trainer.estimate_averaged_batchnorm(first)
             if processes.is_main and (finished or step % eval_interval == 0):
                 reporter.evaluate(trainer, step)
             stopping = processes.any(stop.requested or reporter.failed, where)
@@ -185,16 +188,6 @@ def train(
 def _file_of(network: nn.Module | Path | str | None) -> str | None:
     """The file that a network was named by."""
     return None if network is None or isinstance(network, nn.Module) else str(network)
-
-
-def estimation_batches(
-    data: Dataset, schedule: Schedule, device: torch.device, network: AnyNetwork
-) -> Iterator[TensorBatch]:
-    """The first batches of a run, for BatchNorm statistics; the same for every run with this seed."""
-    size = schedule.settings.batch
-    stop = min(schedule.steps, -(-ESTIMATION_POSITIONS // size))
-    for batch in training_batches(data, size, seed=schedule.settings.seed, start=0, stop=stop):
-        yield TensorBatch.of(batch, device, network)
 
 
 @contextmanager
