@@ -16,8 +16,8 @@ from pathlib import Path
 
 from fukayomi.arena.results.game import Game
 from fukayomi.arena.results.sources import read_games
-from fukayomi.arena.strategy.definitions import load_definitions
 from fukayomi.arena.strategy.matcher import Matcher
+from fukayomi.arena.strategy.reading import load_definitions
 from fukayomi.shogi import Move
 
 ROOT = Path(__file__).resolve().parent.parent
