@@ -97,6 +97,8 @@ class Study:
         names = ("gap", "confirm", "pairs", "per_game", "held_out")
         settings = build(DisagreementSettings, players, {name: getattr(options, name) for name in names})
         found = find_disagreements(self.records(), self.mined, settings, listener=ProgressPrinter(sys.stderr))
+        if not found.starts:
+            sys.exit("no position has a verdict: give more games, or more --pairs")
         counts = {name: getattr(found, name) for name in ("searched", "differing", "starts", "held_out")}
         return counts | {"verdicts": found.rows(), "scales": found.scales}
 
