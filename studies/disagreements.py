@@ -7,8 +7,9 @@ The network searches positions of --games games with --few and with --many nodes
 from --base and games that begin at the mined start positions (mined), and from --base and games that begin at as many
 positions of the same games at the same plies (random). The games of the held-out positions take no part.
 
-Each network searches the held-out positions with 2 to --most nodes (`fukayomi.disagreement.solve`), and plays --match
-games against the first one from --openings, with the bounds -20 and 0 of Elo. The figures are printed as tables, and
+Each network searches the held-out positions with 2 to --most nodes (`fukayomi.disagreement.solve`), and those that its
+games began from, and plays --match games against the first one from --openings, with the bounds -20 and 0 of Elo. The
+nodes from which on each position has the right move are in `nodes_to_move`. The figures are printed as tables, and
 stand in OUT/disagreements.json. Run the same command again to resume.
 """
 
@@ -43,6 +44,7 @@ from fukayomi.shogi.record import Record
 BASE, MINED, RANDOM = "base", "mined", "random"
 ARMS = (BASE, MINED, RANDOM)
 SOLVED, MATCHES = "solved", "matches"
+HELD_OUT, LEARNT = "held-out", "learnt"
 
 
 class Study:
@@ -86,6 +88,11 @@ class Study:
         """The positions that are held out."""
         found = read_disagreements(self.mined)
         return [each for each in found if is_held_out(each, self.options.held_out, 0)]
+
+    def learnt(self) -> list[Disagreement]:
+        """The positions that games began from."""
+        held = {each.line for each in self.held_out()}
+        return [each for each in read_disagreements(self.mined) if each.line not in held]
 
     def mine(self) -> dict[str, Any]:
         """Find the disagreements."""
@@ -148,15 +155,15 @@ class Study:
             export_network(load_network(checkpoint), out)
         return out
 
-    def solve(self, network: str | Path) -> dict[str, Any]:
-        """How a network searches the held-out positions."""
-        held = self.held_out()
+    def solve(self, network: str | Path, part: str) -> dict[str, Any]:
+        """How a network searches the positions that are held out, or those that games began from."""
+        held = self.held_out() if part == HELD_OUT else self.learnt()
         if not any(each.right for each in held):
-            sys.exit("no position that is held out has a verdict: give more games, or more --pairs")
+            sys.exit(f"no {part} position has a verdict: give more games, or more --pairs")
         nodes = [2**power for power in range(1, self.options.most.bit_length()) if 2**power <= self.options.most]
         with Network(network, cache_mb=0) as opened:
             solved = solve(held, opened, nodes=nodes)
-        print(f"{network}\n{solved}\n", flush=True)
+        print(f"{Path(network).name}, {part} positions\n{solved}\n", flush=True)
         return {"positions": len(solved), "rows": solved.rows(), "nodes_to_move": solved.nodes_to_move}
 
     def match(self, arm: str) -> dict[str, Any]:
@@ -178,9 +185,11 @@ class Study:
         self.note("data", RANDOM, self.draw)
         for arm in (MINED, RANDOM):
             self.note("data", f"{arm} games", lambda arm=arm: self.play(arm))
-        self.note(SOLVED, "before", lambda: self.solve(self.options.network))
+        for part in (HELD_OUT, LEARNT):
+            self.note(SOLVED, f"before, {part}", lambda part=part: self.solve(self.options.network, part))
         for arm in ARMS:
-            self.note(SOLVED, arm, lambda arm=arm: self.solve(self.train(arm)))
+            for part in (HELD_OUT, LEARNT):
+                self.note(SOLVED, f"{arm}, {part}", lambda arm=arm, part=part: self.solve(self.train(arm), part))
             self.note(MATCHES, arm, lambda arm=arm: self.match(arm))
 
 
