@@ -155,21 +155,26 @@ class Study:
             export_network(load_network(checkpoint), out)
         return out
 
-    def solve(self, network: str | Path, part: str) -> dict[str, Any]:
-        """How a network searches the positions that are held out, or those that games began from."""
-        held = self.held_out() if part == HELD_OUT else self.learnt()
-        if not any(each.right for each in held):
-            sys.exit(f"no {part} position has a verdict: give more games, or more --pairs")
+    def solve(self, network: str | Path) -> dict[str, Any]:
+        """How a network searches the positions that are held out, and those that games began from."""
         nodes = [2**power for power in range(1, self.options.most.bit_length()) if 2**power <= self.options.most]
-        with Network(network, cache_mb=0) as opened:
-            solved = solve(held, opened, nodes=nodes)
-        print(f"{Path(network).name}, {part} positions\n{solved}\n", flush=True)
-        return {"positions": len(solved), "rows": solved.rows(), "nodes_to_move": solved.nodes_to_move}
+        parts = {HELD_OUT: self.held_out(), LEARNT: self.learnt()}
+        result: dict[str, Any] = {}
+        with Network(network, cache_mb=0, device="native") as opened:
+            for part, found in parts.items():
+                if not any(each.right for each in found):
+                    sys.exit(f"no {part} position has a verdict: give more games, or more --pairs")
+                solved = solve(found, opened, nodes=nodes)
+                print(f"{Path(network).name}, {part} positions\n{solved}\n", flush=True)
+                result[part] = {
+                    "positions": len(solved), "rows": solved.rows(), "nodes_to_move": solved.nodes_to_move,
+                }  # fmt: skip
+        return result
 
     def match(self, arm: str) -> dict[str, Any]:
         """Games of an arm against the network that it comes from."""
         options = self.options
-        with Network(self.train(arm)) as one, Network(options.network) as other:
+        with Network(self.train(arm), device="native") as one, Network(options.network, device="native") as other:
             result = play_networks(
                 {arm: one, "before": other}, games=options.match, playouts=options.playouts, openings=options.openings,
                 folder=self.folder / f"{arm}-match", seed=options.seed, sprt={"elo0": -20, "elo1": 0},
@@ -185,11 +190,9 @@ class Study:
         self.note("data", RANDOM, self.draw)
         for arm in (MINED, RANDOM):
             self.note("data", f"{arm} games", lambda arm=arm: self.play(arm))
-        for part in (HELD_OUT, LEARNT):
-            self.note(SOLVED, f"before, {part}", lambda part=part: self.solve(self.options.network, part))
+        self.note(SOLVED, "before", lambda: self.solve(self.options.network))
         for arm in ARMS:
-            for part in (HELD_OUT, LEARNT):
-                self.note(SOLVED, f"{arm}, {part}", lambda arm=arm, part=part: self.solve(self.train(arm), part))
+            self.note(SOLVED, arm, lambda arm=arm: self.solve(self.train(arm)))
             self.note(MATCHES, arm, lambda arm=arm: self.match(arm))
 
 
