@@ -26,6 +26,7 @@ from trained_arms import train_arm
 from work_folder import StoppedError
 
 from fukayomi._native import encode_hcp
+from fukayomi.arena.game.openings import read_openings
 from fukayomi.arena.results.sources import read_game_records
 from fukayomi.disagreement import Disagreement, DisagreementSettings, find_disagreements, read_disagreements, solve
 from fukayomi.disagreement.games import is_usable
@@ -112,12 +113,12 @@ class Study:
     def draw(self) -> dict[str, int]:
         """Positions of the same games at the same plies as the mined start positions: as many, by chance."""
         chance = random.Random(self.options.seed)
-        starts = [line.split("  #")[0] for line in (self.mined / "starts.sfen").read_text().splitlines()]
+        starts = read_openings(self.mined / "starts.sfen")
         held = {each.game for each in self.held_out()}
         records = [record for record in self.records() if record.name not in held]
         chance.shuffle(records)
         drawn: list[bytes] = []
-        plies = [len(Position.from_usi(line).moves) for line in starts]
+        plies = [len(start.moves) for start in starts]
         for number, record in enumerate(records):
             if len(drawn) == len(plies):
                 break

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import arena_players
 import disagree_run
 import numpy as np
 import pytest
@@ -25,12 +26,22 @@ from fukayomi.disagreement import (
 )
 from fukayomi.disagreement.judging import judge
 from fukayomi.disagreement.starts import starts
-from fukayomi.listener import SILENT
+from fukayomi.listener import SILENT, Listener
 from fukayomi.shogi.formats import write_csa
 
 GAMES = 5
 LOST = "sfen 3gkg3/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1"
 """White moves with a handicap of eight pieces."""
+
+
+class Noting(Listener):
+    """Keeps the notes."""
+
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
 
 
 @pytest.fixture(scope="module")
@@ -79,17 +90,15 @@ def test_start_positions_are_split_by_game(whole: Path) -> None:
     parts = {name: (whole / f"{name}.sfen").read_text() for name in ("starts", "held-out")}
     assert sum(line in text for line in taken for text in parts.values()) >= len(taken)
     for name, text in parts.items():
-        copies = sum(max(1, round(8 * float(line.split("# weight ")[1].split(",")[0]))) for line in text.splitlines())
+        weights = [float(line.split()[2].rstrip(",")) for line in text.splitlines() if line[0] == "#"]
+        copies = sum(max(1, round(8 * weight)) for weight in weights)
         assert (whole / f"{name}.hcp").stat().st_size == 32 * copies
         if text:
             packed = np.fromfile(whole / f"{name}.hcp", "V32")
             assert {encode_hcp(each.position()) for each in read_openings(whole / f"{name}.sfen")} == {
                 each.tobytes() for each in np.unique(packed)
             }
-    games_of = [
-        {each.game for each in found if each.line in {line.split("  #")[0] for line in text.splitlines()}}
-        for text in parts.values()
-    ]
+    games_of = [{each.game for each in found if each.line in {*text.splitlines()}} for text in parts.values()]
     assert not games_of[0] & games_of[1]
 
 
@@ -150,6 +159,18 @@ def test_games_decide(a: float, b: float, moves: tuple[str, str], verdict: Verdi
     played = list(read_games(tmp_path / "judging"))
     assert len(played) == 16
     assert sum(each.games for each in judged) == len({game.moves for game in played})
+
+
+def test_games_of_engines_that_fail_do_not_count(tmp_path: Path) -> None:
+    hostile = (*arena_players.ENGINE, "crash-go", "7g7f")
+    settings = DisagreementSettings(**disagree_run.small(pairs=2, a={"command": hostile, "clock": "movetime=10ms"}))
+    assert settings.a is not None
+    assert settings.b is not None
+    heard = Noting()
+    found = disagreement(LOST, 0.9, 0.4)
+    judged = judge([found], (settings.a, settings.b), settings, tmp_path / "m", concurrency=1, listener=heard)
+    assert judged == [found]
+    assert "4 of 4 games are forfeits and do not count" in heard.notes[-1]
 
 
 def test_siblings_are_moves_that_the_policy_likes_as_much() -> None:

@@ -25,7 +25,7 @@ def game(
 
 def plies(found: ScoredGame, rule: str, **changes: object) -> list[int]:
     """The plies of the positions that a rule shows."""
-    settings = DisagreementSettings(**{"rule": rule, "min_ply": 0, "per_game": None, **changes})  # pyright: ignore[reportArgumentType]
+    settings = DisagreementSettings(**{"rule": rule, "min_ply": 0, "per_game": 0, **changes})  # pyright: ignore[reportArgumentType]
     count, positions = candidates(found, settings, {})
     assert count == len(positions)
     return [position.ply for position in positions]

@@ -10,6 +10,7 @@ import torch
 from disagree_run import random_game
 from verb_runs import make_games
 
+from fukayomi._native import encode_hcp
 from fukayomi.arena.results.sources import read_game_records
 from fukayomi.disagreement import Disagreement, Verdict, View
 from fukayomi.disagreement.games import ScoredGame
@@ -36,7 +37,11 @@ def mine(study: disagreements.Study) -> dict[str, Any]:
     (study.mined / "disagreements.jsonl").write_text(lines)
     held = {each.line for each in study.held_out()}
     write_starts(
-        [Start(each.line, 1.0, "disagreement", each.game_key) for each in found if each.line not in held],
+        [
+            Start(each.line, 1.0, "disagreement", each.game_key, encode_hcp(each.position()))
+            for each in found
+            if each.line not in held
+        ],
         study.mined / "starts",
     )
     return {"searched": len(found)}

@@ -220,7 +220,7 @@ def candidates(game: ScoredGame, settings: DisagreementSettings, scales: Scales)
         if settings.min_ply <= ply <= settings.max_ply
     }
     largest = sorted(found, key=lambda ply: (-abs(logit(found[ply][0].win_rate) - logit(found[ply][1].win_rate)), ply))
-    return len(found), game.at({ply: found[ply] for ply in largest[: settings.per_game]})
+    return len(found), game.at({ply: found[ply] for ply in largest[: settings.per_game or None]})
 
 
 def _views(game: ScoredGame, ply: int, scales: Scales) -> tuple[View, View]:
@@ -300,7 +300,7 @@ def _by_winner(game: ScoredGame, settings: DisagreementSettings, scales: Scales)
 # ------------------------------------------------------------------------------------------------ without scores
 
 
-def sample(games: Sequence[ScoredGame], settings: DisagreementSettings) -> list[GamePosition]:
+def sample(games: Iterable[ScoredGame], settings: DisagreementSettings) -> list[GamePosition]:
     """Positions of games to search: of each game up to `per_game`, chosen by the seed, none of them twice.
 
     Positions with one legal move are left out, repeated ones, and those without a king. A line without a result, as in
@@ -314,7 +314,7 @@ def sample(games: Sequence[ScoredGame], settings: DisagreementSettings) -> list[
         else:
             plies = list(range(settings.min_ply, min(settings.max_ply, len(game) - 1) + 1))
         plies.sort(key=lambda ply: share(f"{settings.seed} {game.key} {ply}"))
-        chosen = _fitting(game, plies, settings.per_game or len(plies), seen)
+        chosen = _fitting(game, plies, settings.per_game or max(1, len(plies)), seen)
         found += game.at(dict.fromkeys(chosen, (None, None)))
     return found
 

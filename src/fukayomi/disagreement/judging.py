@@ -11,7 +11,7 @@ from fukayomi.arena.game.openings import Opening, OpeningError, check_playable
 from fukayomi.arena.game.rules import Tournament
 from fukayomi.arena.match.play import play_match
 from fukayomi.arena.match.state import MatchResult
-from fukayomi.arena.results.game import Game
+from fukayomi.arena.results.game import Game, is_forfeit
 from fukayomi.arena.statistics.intervals import score_interval
 from fukayomi.disagreement.model import Disagreement, Verdict, halfway, logit
 from fukayomi.disagreement.searching import NAMES
@@ -23,8 +23,8 @@ from fukayomi.usi.engine import UsiEngine
 
 SPREAD = 0.1
 """Step between the node limits of games from the same position, so that they differ."""
-SHARED = 0.5
-"""Share of pairs in which each player won one game, from which an unresolved position is volatile."""
+ONE_PLAYER = 0.5
+"""Share of pairs in which one player won both games, above which an unresolved position is volatile."""
 _HALF_POINTS = {Result.BLACK_WIN: 2, Result.DRAW: 1, Result.WHITE_WIN: 0}
 
 
@@ -43,7 +43,8 @@ def judge(
     larger one. Node limits of games from one position differ by a tenth each, so that the games differ.
 
     Where the win rates differ by `gap`, the games begin at the position; where only moves differ, after each of them.
-    A position from which no game can be played stays as it is.
+    Games that are lost on time, by an illegal move or by an engine's failure do not count. A position without games
+    stays as it is.
 
     Args:
         found: The disagreements.
@@ -51,7 +52,7 @@ def judge(
         settings: Pairs, and plies of the games.
         folder: Folder of the match.
         concurrency: Games at once.
-        listener: Hears of the progress.
+        listener: Hears of the progress, and of games that do not count.
 
     Raises:
         ValueError: An engine does not work, or the folder has another match.
@@ -78,6 +79,8 @@ def judge(
         raise KeyboardInterrupt
     if result.unplayed:
         raise DisagreementError(f"{folder}: {result.unplayed} games were not played; run the same again to play them")
+    if left_out := sum(map(is_forfeit, result.games)):
+        listener.note(f"{folder}: {left_out:,} of {len(result.games):,} games are forfeits and do not count")
     games = _by_opening(result, len(openings))
     judged: list[Disagreement] = []
     place = 0
@@ -137,7 +140,7 @@ def _clocks(players: tuple[PlayerSettings, PlayerSettings], pairs: int) -> list[
     clocks: list[str] = []
     for number, player in enumerate(players):
         if not player.clock.nodes:
-            clocks.append(str(player.clock))
+            clocks.append(player.clock.text())
             continue
         nodes = largest if are_same else player.clock.nodes[0]
         steps = [step + number / 2 for step in range(pairs)]  # b's lie between a's
@@ -146,12 +149,13 @@ def _clocks(players: tuple[PlayerSettings, PlayerSettings], pairs: int) -> list[
 
 
 def _by_opening(result: MatchResult, openings: int) -> list[list[Game]]:
-    """The games from each opening, those of a pair next to each other. Pairs count from 1, and take the openings in
-    turn."""
+    """The games from each opening, those of a pair next to each other, without forfeits. Pairs count from 1, and
+    take the openings in turn."""
     found: list[list[Game]] = [[] for _ in range(openings)]
     for game in result.games:
         assert game.pair is not None
-        found[(game.pair - 1) % openings].append(game)
+        if not is_forfeit(game):
+            found[(game.pair - 1) % openings].append(game)
     return found
 
 
@@ -163,8 +167,8 @@ class _Score:
     low: float
     high: float
     games: int
-    shared_pairs: float
-    """Share of the pairs in which each player won once."""
+    one_player: float
+    """Share of the pairs in which one player won both games."""
 
 
 def _score(games: Sequence[Game], *, for_black: bool) -> _Score:
@@ -178,11 +182,13 @@ def _score(games: Sequence[Game], *, for_black: bool) -> _Score:
     pairs: dict[int | None, list[int]] = {}
     for game in games:
         pairs.setdefault(game.pair, []).append(points[game.name])
-    shared = sum(sorted(pair) == [0, 2] for pair in pairs.values()) / max(1, len(pairs))
-    return _Score(sum(different.values()) / max(1, 2 * len(different)), low, high, len(different), shared)
+    one_player = sum(sorted(pair) == [0, 2] for pair in pairs.values()) / max(1, len(pairs))
+    return _Score(sum(different.values()) / max(1, 2 * len(different)), low, high, len(different), one_player)
 
 
 def _judged(found: Disagreement, games: Sequence[Sequence[Game]], settings: DisagreementSettings) -> Disagreement:
+    if not all(games):
+        return found
     for_black = found.position().turn == BLACK
     scores = [_score(each, for_black=for_black) for each in games]
     if not is_about_moves(found, settings):
@@ -199,7 +205,7 @@ def _by_value(found: Disagreement, score: _Score) -> Disagreement:
     verdict = Verdict.UNRESOLVED
     if score.low > middle or score.high < middle:
         verdict = Verdict.A_BLIND if (score.low > middle) == (b.win_rate > a.win_rate) else Verdict.B_BLIND
-    elif score.shared_pairs > SHARED:
+    elif score.one_player > ONE_PLAYER:
         verdict = Verdict.VOLATILE
     return _with(found, verdict, score.games, score.mean, score.low, score.high)
 
@@ -213,7 +219,7 @@ def _by_moves(found: Disagreement, after_a: _Score, after_b: _Score) -> Disagree
     verdict = Verdict.UNRESOLVED
     if low > 0 or high < 0:
         verdict = Verdict.B_BLIND if low > 0 else Verdict.A_BLIND
-    elif min(after_a.shared_pairs, after_b.shared_pairs) > SHARED:
+    elif min(after_a.one_player, after_b.one_player) > ONE_PLAYER:
         verdict = Verdict.VOLATILE
     return _with(found, verdict, after_a.games + after_b.games, mean, low, high).model_copy(
         update={"is_about_moves": True}

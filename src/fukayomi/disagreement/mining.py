@@ -18,7 +18,7 @@ from fukayomi.arena.results.sources import read_game_records
 from fukayomi.disagreement.games import ScoredGame, candidates, is_usable, sample, scales_of_games
 from fukayomi.disagreement.judging import judge
 from fukayomi.disagreement.model import Disagreement, GamePosition, Verdict
-from fukayomi.disagreement.searching import NAMES, disagree, scales_of, search, views
+from fukayomi.disagreement.searching import NAMES, check_players, disagree, scales_of, search, views
 from fukayomi.disagreement.settings import (
     FREE_SETTINGS,
     SETTINGS_NAME,
@@ -136,7 +136,7 @@ def find_disagreements(
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     with FolderLock(folder):
-        _begin(settings, folder)
+        _compare(settings, folder)
         chosen, positions = _choose(sources, folder, settings, listener)
         return _Run(folder, settings, chosen, listener).finish(positions)
 
@@ -162,8 +162,8 @@ def saved_settings(folder: Path) -> DisagreementSettings:
     return build(DisagreementSettings, read(DisagreementSettings, path))
 
 
-def _begin(settings: DisagreementSettings, folder: Path) -> None:
-    """Save the settings of a new run, or compare them with those of the one that goes on."""
+def _compare(settings: DisagreementSettings, folder: Path) -> None:
+    """Compare the settings with those of the run that goes on."""
     path = folder / SETTINGS_NAME
     if not path.is_file():
         if any(found.name != "lock" and found.name[0] != "." for found in folder.iterdir()):
@@ -175,7 +175,11 @@ def _begin(settings: DisagreementSettings, folder: Path) -> None:
                     f"{name} is {before!r} in {path}, and {now!r} now; give the settings it began with, or choose "
                     "another folder"
                 )
-    replace_file(path, toml_text(plain(settings, changes_only=True)).encode())
+        _save(settings, folder)
+
+
+def _save(settings: DisagreementSettings, folder: Path) -> None:
+    replace_file(folder / SETTINGS_NAME, toml_text(plain(settings, changes_only=True)).encode())
 
 
 def _choose(
@@ -194,21 +198,24 @@ def _choose(
         return chosen, [_parse(line, GamePosition, path, number) for number, line in enumerate(rest, 2)]
     if not sources:
         raise DisagreementError("there are no games: give match folders, records, or folders of them")
+    if settings.a is not None and settings.b is not None:
+        check_players((settings.a, settings.b))  # a run with mistakes does not begin
     games = [ScoredGame.of(record) for record in _records(sources, listener)]
     if not games:
         raise DisagreementError("the sources have no games with moves")
+    with_scores = sum(game.has_both_scores for game in games)
+    if settings.way is not Rule.SEARCH and not with_scores:
+        raise DisagreementError("no game has scores of both sides: give players a and b, which search positions")
     scales = scales_of_games(games)
     if settings.way is Rule.SEARCH:
-        positions = sample(games, settings)
+        positions = sample(_counted(games, listener), settings)
         shown = len(positions)
     else:
-        by_game = [candidates(game, settings, scales) for game in games]
+        by_game = [candidates(game, settings, scales) for game in _counted(games, listener)]
         shown = sum(count for count, _ in by_game)
         positions = _unique(each for _, part in by_game for each in part)
-    chosen = Chosen(
-        sources=names, games=len(games), with_scores=sum(game.has_both_scores for game in games), shown=shown,
-        scales=scales,
-    )  # fmt: skip
+    chosen = Chosen(sources=names, games=len(games), with_scores=with_scores, shown=shown, scales=scales)
+    _save(settings, folder)
     _write_models(path, [chosen, *positions])
     return chosen, positions
 
@@ -219,6 +226,13 @@ def _records(sources: Sequence[Path | str | Record], listener: Listener) -> Iter
             yield source
         else:
             yield from read_game_records([Path(source)], listener=listener)
+
+
+def _counted(games: Sequence[ScoredGame], listener: Listener) -> Iterable[ScoredGame]:
+    for number, game in enumerate(games):
+        listener.progress("choosing", number, len(games))
+        yield game
+    listener.progress("choosing", len(games), len(games))
 
 
 def _unique(found: Iterable[GamePosition]) -> list[GamePosition]:
@@ -318,7 +332,7 @@ class _Run:
     def _write_starts(self, found: list[Disagreement]) -> None:
         settings = self._settings
         with Network(None if settings.a is None else settings.a.network) as policy:
-            given = starts(found, policy)
+            given = starts(found, policy, listener=self._listener)
         held = {each.game_key for each in found if is_held_out(each, settings.held_out, settings.seed)}
         learnt = [each for each in given if each.game_key not in held]
         kept = [each for each in given if each.game_key in held]
@@ -327,9 +341,9 @@ class _Run:
         self._result.starts, self._result.held_out = len(learnt), len(kept)
 
 
-def _capped(positions: Sequence[GamePosition], per_opening: int | None) -> list[GamePosition]:
+def _capped(positions: Sequence[GamePosition], per_opening: int) -> list[GamePosition]:
     """Of each opening those with the largest gaps, in order."""
-    if per_opening is None:
+    if per_opening == 0:
         return list(positions)
     ranked = sorted(range(len(positions)), key=lambda n: (-abs(positions[n].gap), n))
     taken = Counter[str]()

@@ -23,9 +23,10 @@ class Verdict(StrEnum):
     B_BLIND = "b-blind"
     """The games say what a said."""
     UNRESOLVED = "unresolved"
-    """The interval of the games has room for both."""
+    """The interval of the games does not exclude either."""
     VOLATILE = "volatile"
-    """As unresolved, and most pairs of games were shared: who plays matters more than the position."""
+    """As unresolved, and in most pairs of games one player won from both sides: who plays matters more than the
+    position."""
     SHALLOW = "shallow"
     """They agree after longer searches; not played on."""
     UNJUDGED = "unjudged"
@@ -117,7 +118,7 @@ class Disagreement(GamePosition):
 
 
 DECIDED = 3.0
-"""Logits of a win rate of 95.3 %: beyond it, and below 4.7 %, a difference is none."""
+"""Logits of a win rate of 95.3 %: beyond it, and below 4.7 %, differences do not count."""
 _LARGEST = 20.0
 
 

@@ -1,11 +1,13 @@
 """What players think of positions: searches as resumable jobs, one file of labels for each player."""
 
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from fukayomi._native import MATE_CP, encode_hcp
+from fukayomi.data.convert.blocks import VerbError
+from fukayomi.data.formats.format import DataFileError
 from fukayomi.data.formats.hcpe3 import read_hcpe3
 from fukayomi.disagreement.games import Outcomes, Scales, fitted, scale_of
 from fukayomi.disagreement.model import GamePosition, View, win_rate_of
@@ -14,10 +16,11 @@ from fukayomi.engine.evaluators.backends.machine import usable_cpus
 from fukayomi.engine.network import Network
 from fukayomi.files.atomic import replace_file
 from fukayomi.files.inputs import read_input
-from fukayomi.learning.labelling.labelling import label_positions
-from fukayomi.learning.labelling.settings import LabelSettings, Plies
+from fukayomi.learning.labelling.labelling import label_positions, open_labellers
+from fukayomi.learning.labelling.settings import LabelError, LabelSettings, Plies
 from fukayomi.listener import Forwarder, Listener
 from fukayomi.shogi import BLACK, Move
+from fukayomi.usi.client import UNDECLARED
 from fukayomi.usi.engine import UsiEngine
 
 POSITIONS_NAME = "positions.sfen"
@@ -46,6 +49,30 @@ def opened(player: PlayerSettings) -> Generator[UsiEngine | Network]:
             yield network
 
 
+def check_players(players: tuple[PlayerSettings, PlayerSettings]) -> None:
+    """Start both players and end them, to see whether they work.
+
+    Raises:
+        DisagreementError: An engine does not start, or does not declare an option.
+        ValueError: There is no such network.
+        EvaluatorError: A network failed.
+    """
+    for name, player in zip(NAMES, players, strict=True):
+        with _naming(name), opened(player) as engine, ExitStack() as stack:
+            open_labellers(engine, _limits(player, 1), 1, stack)
+
+
+@contextmanager
+def _naming(name: str) -> Generator[None]:
+    """Names the player in errors of its engine."""
+    try:
+        yield
+    except LabelError as error:
+        raise DisagreementError(f"player {name}: {str(error).removesuffix(UNDECLARED)}") from error
+    except VerbError as error:
+        raise DisagreementError(f"player {name} answers none of the positions: {error}") from error
+
+
 def search(
     positions: Sequence[GamePosition],
     players: tuple[PlayerSettings, PlayerSettings],
@@ -62,15 +89,15 @@ def search(
         players: a and b.
         folder: It gets the positions and a file of labels (hcpe3) for each player.
         times: Factor of the limits.
-        concurrency: Searches at once; None: engines on each processor core, and as many as fill a network's batches.
-            With 1, a network finds the same again.
+        concurrency: Searches at once; None: an engine on each processor core, and as many searches of a network as its
+            batches hold.
         listener: Hears of the progress.
 
     Returns:
         For each position what a and b say; None: no answer.
 
     Raises:
-        LabelError: An engine does not work.
+        DisagreementError: An engine does not work.
         EvaluatorError: A network failed.
         OSError: A file cannot be read or written.
     """
@@ -87,7 +114,7 @@ def search(
     for name, player in zip(NAMES, players, strict=True):
         out = folder / f"{name}.hcpe3"
         if not out.exists():
-            with opened(player) as engine:
+            with _naming(name), opened(player) as engine:
                 label_positions(
                     [listed], out, engine, _limits(player, times),
                     workers=concurrency or (None if isinstance(engine, Network) else usable_cpus()),
@@ -122,10 +149,16 @@ class _Stage(Forwarder):
 def _answers(path: Path) -> dict[bytes, Said]:
     """By position (hcp): what a file of labels says."""
     found: dict[bytes, Said] = {}
-    for games in read_hcpe3(path):
-        for game in games:
-            if len(game.moves):
-                found[game.start] = Said(int(game.evals[0]), Move.from_raw(int(game.moves[0])).usi())
+    remedy = f"remove {path}, and the positions are searched again"
+    try:
+        for games in read_hcpe3(path):
+            for game in games:
+                if len(game.moves):
+                    found[game.start] = Said(int(game.evals[0]), Move.from_raw(int(game.moves[0])).usi())
+    except DataFileError as error:
+        raise DisagreementError(f"{error}. Or {remedy}") from error
+    if not found:
+        raise DisagreementError(f"{path} is empty: {remedy}")
     return found
 
 

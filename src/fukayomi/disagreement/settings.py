@@ -22,6 +22,7 @@ from pydantic import Field, model_validator
 
 from fukayomi.arena.game.rules import Positive, UsiOptions, command_of_file
 from fukayomi.arena.game.time_control import TimeControl
+from fukayomi.engine.settings import network_in_folder
 from fukayomi.errors import InvalidValueError
 from fukayomi.settings import FromFile, Settings, in_folder
 
@@ -68,12 +69,12 @@ class PlayerSettings(Settings):
 
     command: Annotated[tuple[str, ...], FromFile(command_of_file)] = ()
     """Program and arguments of a USI engine."""
-    network: str | None = None
+    network: Annotated[str | None, FromFile(network_in_folder)] = None
     """A network in place of an engine: a file, or the name of an embedded one, as <5x64>."""
     clock: TimeControl
     """Limit of each search: nodes=1000, movetime=100ms, or byoyomi=100ms for engines that know neither."""
     options: UsiOptions = Field(default_factory=dict)
-    """USI options."""
+    """USI options of an engine."""
     directory: Annotated[Path | None, FromFile(in_folder)] = None
     """Working directory of the engine."""
 
@@ -81,9 +82,14 @@ class PlayerSettings(Settings):
     def _fields_fit(self) -> Self:
         if bool(self.command) == (self.network is not None):
             raise InvalidValueError("a player is an engine or a network: give one of command and network")
+        if self.network is not None and (self.options or self.directory is not None):
+            raise InvalidValueError(
+                "a network has no options and no directory; to give it some, play with the engine fukayomi-usi and its "
+                "option DNN_Model"
+            )
         if len(self.clock.nodes) != 1 and self.clock.movetime_ms is None and not self.is_by_byoyomi:
             raise InvalidValueError(
-                f"clock is nodes=N, movetime=TIME or byoyomi=TIME for a player that searches, not {self.clock}"
+                f"clock is nodes=N, movetime=TIME or byoyomi=TIME for a player that searches, not {self.clock.text()}"
             )
         return self
 
@@ -94,8 +100,8 @@ class PlayerSettings(Settings):
 
 
 class DisagreementSettings(Settings):
-    """Which positions are found, and how they are judged. With a concurrency of 1 the same settings, games and players
-    that do not leave their moves to chance give the same files."""
+    """Which positions are found, and how they are judged. With a concurrency of 1 the same settings and games give the
+    same files, if the players always say the same: engines that do, and networks except sparse ones, by nodes."""
 
     ERROR: ClassVar = DisagreementError
 
@@ -119,12 +125,12 @@ class DisagreementSettings(Settings):
     """First ply of a game that counts."""
     max_ply: Annotated[int, Field(ge=1)] = 160
     """Last ply of a game that counts."""
-    per_game: Positive | None = 4
-    """Most positions of a game: those that are searched, or those with the largest differences of scores. None: all."""
-    per_opening: Positive | None = 50
-    """Most disagreements from games with the same position after 24 plies, those with the largest gaps. None: all."""
+    per_game: Annotated[int, Field(ge=0)] = 4
+    """Most positions of a game: those that are searched, or those with the largest differences of scores. 0: all."""
+    per_opening: Annotated[int, Field(ge=0)] = 50
+    """Most disagreements from games with the same position after 24 plies, those with the largest gaps. 0: all."""
     confirm: Annotated[int, Field(ge=0)] = 8
-    """Both players search a disagreement again with so many times the limit; 0: do not."""
+    """Factor of the limit with which both players search a disagreement again; 0: do not."""
     pairs: Annotated[int, Field(ge=0)] = 8
     """Pairs of games that are played on from each disagreement, with colours swapped; 0: do not judge."""
     max_plies: Positive = 320
@@ -134,8 +140,8 @@ class DisagreementSettings(Settings):
     seed: Annotated[int, Field(ge=0)] = 0
     """Random seed of the choice of positions, and of games that are held out."""
     concurrency: Positive | None = None
-    """Searches at once, and games at once; None: engines and games on each processor core, and as many searches as fill
-    the batches of a network. With 1, a network finds the same again."""
+    """Searches and games at once. With 1, the same run gives the same result, except with sparse networks and limits of
+    time. None: one for each processor core, and of a network as many searches as its batches hold."""
 
     @model_validator(mode="after")
     def _fields_fit(self) -> Self:

@@ -54,6 +54,10 @@ __all__ = [
 ]
 
 PROBLEMS_QUOTED = 3
+UNDECLARED = (
+    " (options that an engine does not declare are sent with --undeclared-options, in Python undeclared_options=True)"
+)
+"""Remedy at the end of errors of options."""
 INFOS_KEPT = 1000
 """Number of info lines kept for an answer, the last ones."""
 
@@ -469,10 +473,7 @@ _WORDS = {
 
 
 def _refusal(problems: Mapping[str, str]) -> OptionError:
-    return OptionError(
-        f"{'; '.join([*problems.values()][:PROBLEMS_QUOTED])} (options that an engine does not declare are sent with "
-        "--undeclared-options, in Python undeclared_options=True)"
-    )
+    return OptionError("; ".join([*problems.values()][:PROBLEMS_QUOTED]) + UNDECLARED)
 
 
 def _encoded(line: str) -> bytes:

@@ -14,6 +14,7 @@ from fukayomi.cli.common.options import AsJson, given_options, options_of
 from fukayomi.cli.common.progress import StageBars, rate_column
 from fukayomi.cli.common.text import json_text, printable
 from fukayomi.disagreement.settings import SETTINGS_NAME, DisagreementSettings
+from fukayomi.engine.settings import is_network_name
 from fukayomi.settings import build, merged, read
 from fukayomi.tabular import counted
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from fukayomi.disagreement.mining import Disagreements
 
 NETWORK_SUFFIXES = (".onnx", ".sparse", ".safetensors")
-PLAYER = "USI engine (its command), or a network (a file in .onnx, .sparse or .safetensors, or '<5x64>')"
+PLAYER = "a USI engine by its command, or a network: a file in .onnx, .sparse or .safetensors, or '<5x64>'"
 
 
 @dataclass(frozen=True)
@@ -31,11 +32,12 @@ class PlayerOptions:
     a: Annotated[str | None, typer.Option(metavar="PLAYER", help=f"First player: {PLAYER}.")] = None
     b: Annotated[str | None, typer.Option(metavar="PLAYER", help=f"Second player: {PLAYER}.")] = None
     a_clock: Annotated[str | None, typer.Option(metavar="CLOCK")] = None
-    """Limit of each search of a: nodes=1000, movetime=100ms, or byoyomi=100ms for engines that know neither."""
+    """Limit of each search of player a, and of its moves in the games: nodes=1000, movetime=100ms, or byoyomi=100ms for
+    engines that know neither."""
     b_clock: Annotated[str | None, typer.Option(metavar="CLOCK")] = None
-    """Limit of each search of b."""
+    """The same for player b."""
     option: Annotated[list[str] | None, typer.Option(metavar="a:KEY=VALUE")] = None
-    """A USI option of player a or b; repeat for several."""
+    """A USI option of the engine a or b; repeat for several."""
     config: Annotated[Path | None, typer.Option(metavar="FILE.toml")] = None
     """Settings as in DIR/disagree.toml; options take precedence."""
 
@@ -78,18 +80,19 @@ def disagree(
     fukayomi positions disagree match/ -o found --a own.onnx --a-clock nodes=1000 --b YaneuraOu --b-clock nodes=100000
     fukayomi positions disagree floodgate/2025 -o found --rule winner
 
-    With --a and --b, both search --per-game positions of each game. They disagree where their win rates, each by a
-    scale fitted to the results of the games, differ by --gap. What remains after --confirm times the limit is played
-    on, --pairs pairs of games between the two with colours swapped: the interval of the score says who was wrong
-    (a-blind, b-blind), that it is open (unresolved), or that the better player wins from either side (volatile).
+    With --a and --b, both players search --per-game positions of each game. They disagree where their win rates differ
+    by --gap; the scale of each player's scores is fitted to the results of the games. Both search the disagreements
+    again with --confirm times the limit. From those that remain they play --pairs pairs of games with colours swapped.
+    The interval of the score says who was wrong: a-blind or b-blind. Otherwise the position is unresolved, or volatile
+    if in most pairs the same player won from both sides.
 
-    Without players, the scores of the games' own players are compared: those before a move with that of the move.
+    Without players, the scores of the games are compared: each with the score of the opponent's move before it.
     --rule margin and --rule winner are dlshogi's two rules for important positions.
 
-    DIR gets disagreements.jsonl with all numbers, and start positions for matches and self-play, starts.sfen and
-    starts.hcp: the positions, those 1, 2 and 4 plies before, and what follows from other moves that the policy likes as
-    much as the move played. held-out.* has those of games that are kept to measure by. After Ctrl-C or a kill, the same
-    command goes on.
+    DIR gets disagreements.jsonl with all numbers, and start positions for matches and self-play in starts.sfen and
+    starts.hcp: the disagreements, the positions 1, 2 and 4 plies before them, and those after other moves that the
+    policy likes at least as much as the move played. held-out.sfen and held-out.hcp have those of games that are kept
+    for measurements. After Ctrl-C or a kill, the same command continues.
     """
     from fukayomi.disagreement.mining import find_disagreements
 
@@ -122,6 +125,8 @@ def _settings(folder: Path, players: PlayerOptions, find: FindOptions, judge: Ju
             given["clock"] = clock
         if options[name]:
             given["options"] = options[name]
+        if given and not (found.get(name) or "command" in given or "network" in given):
+            fail(f"--{name} is missing: give the command of an engine, or a network", USAGE)
         if given:
             found[name] = merged(found.get(name) or {}, given)
             if "clock" not in found[name]:
@@ -131,7 +136,7 @@ def _settings(folder: Path, players: PlayerOptions, find: FindOptions, judge: Ju
 
 def _player(text: str) -> dict[str, Any]:
     """A network by its name or ending, otherwise the command of an engine."""
-    if text == "embedded" or (text.startswith("<") and text.endswith(">")):
+    if is_network_name(text):
         return {"network": text}
     if text.endswith(NETWORK_SUFFIXES):
         return {"network": str(Path(text).absolute())}
@@ -172,11 +177,11 @@ def _print(found: "Disagreements") -> None:
     chosen, folder = found.chosen, printable(str(found.folder))
     typer.echo(f"{counted(chosen.games, 'game')}, {chosen.with_scores:,} with scores of both sides")
     if found.settings.a is None:
-        typer.echo(f"{counted(chosen.shown, 'position')} by the rule {found.settings.way}, {found.searched:,} kept")
+        typer.echo(f"{counted(chosen.shown, 'position')} by the rule {found.settings.way}, {len(found):,} kept")
     else:
         typer.echo(
-            f"{counted(found.searched, 'position')} searched, {found.differing:,} of them differ "
-            f"({found.mates:,} left out: a mate, or no answer)"
+            f"{counted(found.searched, 'position')} searched, {counted(found.differing, 'disagreement')}; without a "
+            f"view, for a mate or a missing answer: {found.mates:,}"
         )
     if found.scales:
         scales = ", ".join(f"{printable(name)} {scale:.0f}" for name, scale in found.scales.items())
