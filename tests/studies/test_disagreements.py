@@ -30,7 +30,7 @@ def mine(study: disagreements.Study) -> dict[str, Any]:
             View(player=name, score_cp=0, win_rate=rate, move=move)
             for name, rate, move in zip("ab", (0.8, 0.2), moves, strict=True)
         ]
-        known = {"a": views[0], "b": views[1], "verdict": Verdict.A_BLIND, "score": 0.1}
+        known: dict[str, Any] = {"a": views[0], "b": views[1], "verdict": Verdict.A_BLIND, "score": 0.1}
         found.append(Disagreement(**at.model_dump() | known))
     study.mined.mkdir(exist_ok=True)
     lines = "".join(each.model_dump_json(exclude_none=True) + "\n" for each in found)
@@ -52,7 +52,7 @@ def test_three_networks_learn_on_and_are_measured(
 ) -> None:
     monkeypatch.setattr(disagreements.Study, "mine", mine)
     torch.set_num_threads(1)
-    torch.manual_seed(1)
+    torch.manual_seed(1)  # pyright: ignore[reportUnknownMemberType]
     network, base, openings = (tmp_path / name for name in ("small.onnx", "base.hcpe3", "openings.sfen"))
     export_network(PolicyValueNetwork(NetworkConfig.from_name("resnet1x8")).eval(), network)
     base.write_bytes(make_games(8, 40, 16).write())
