@@ -256,6 +256,7 @@ def test_a_folder_of_something_else_is_refused(games: Path, tmp_path: Path) -> N
         ({"min_ply": 200}, "min_ply must be at most"),
         ({"max_ply": 320, "max_plies": 320}, "max_ply must be less than"),
         ({"a": {"clock": "nodes=1"}}, "one of command and network"),
+        ({"a": {"network": "<hash>", "clock": "nodes=1"}}, "takes 2 nodes or more"),
         ({"a": {"network": "<hash>", "clock": "main=5m"}}, "nodes=N, movetime=TIME or byoyomi=TIME"),
     ],
 )

@@ -116,7 +116,7 @@ def find_disagreements(
         >>> from fukayomi import Record
         >>> from fukayomi.disagreement import DisagreementSettings, find_disagreements
         >>> game = Record.from_text("position startpos moves 7g7f 3c3d 2g2f")
-        >>> players = {name: {"network": "<5x64>", "clock": f"nodes={n}"} for name, n in (("a", 1), ("b", 8))}
+        >>> players = {name: {"network": "<5x64>", "clock": f"nodes={n}"} for name, n in (("a", 2), ("b", 8))}
         >>> settings = DisagreementSettings(**players, kind="either", gap=0.01, confirm=0, pairs=0)
         >>> found = find_disagreements([game], tempfile.mkdtemp(), settings)
         >>> found.chosen.games, found.searched

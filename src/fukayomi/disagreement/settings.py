@@ -87,6 +87,8 @@ class PlayerSettings(Settings):
                 "a network has no options and no directory; to give it some, play with the engine fukayomi-usi and its "
                 "option DNN_Model"
             )
+        if self.network is not None and self.clock.nodes == (1,):
+            raise InvalidValueError("a search by a network that finds a move takes 2 nodes or more: clock is nodes=1")
         if len(self.clock.nodes) != 1 and self.clock.movetime_ms is None and not self.is_by_byoyomi:
             raise InvalidValueError(
                 f"clock is nodes=N, movetime=TIME or byoyomi=TIME for a player that searches, not {self.clock.text()}"
