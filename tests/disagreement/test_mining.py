@@ -200,6 +200,15 @@ def test_what_is_not_judged_is_a_start(games: Path, tmp_path: Path) -> None:
     assert [row["verdict"] for row in found.rows()] == ["unjudged"]
 
 
+def test_a_match_says_what_both_of_its_engines_thought(whole: Path, tmp_path: Path) -> None:
+    played = list(read_games(whole / "judging"))
+    settings = DisagreementSettings(min_ply=0, gap=0.3, held_out=0)
+    found = find_disagreements([whole / "judging"], tmp_path / "run", settings)
+    assert found.chosen.games == len(played)
+    assert found.chosen.with_scores > 0
+    assert {view.player for each in found.found for view in (each.a, each.b) if view} == {"a", "b"}
+
+
 def test_lists_of_positions_give_their_last(tmp_path: Path) -> None:
     (tmp_path / "list.sfen").write_text("startpos moves 7g7f 3c3d 2g2f\nstartpos moves 2g2f\n")
     settings = DisagreementSettings(**disagree_run.small(confirm=0, pairs=0, gap=0.001))
