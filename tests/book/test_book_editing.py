@@ -80,6 +80,15 @@ def test_comments_and_scores_stay(tmp_path: Path) -> None:
     assert path.read_text() == f"#YANEURAOU-DB2016 1.00\nsfen {START} 1\n#the start\n7g7f 3c3d 50 9 5\n#good\n"
 
 
+def test_a_new_move_has_the_lowest_score(tmp_path: Path) -> None:
+    """A move without a score counts as 0, and would be better than those of the side that stands worse."""
+    path = tmp_path / "book.db"
+    path.write_text(f"#YANEURAOU-DB2016 1.00\nsfen {START} 1\n7g7f none -50 9 1\n2g2f none -90 9 1\n")
+    added = BookEditor(path).add(Position(), Move.from_usi("1g1f"))
+    assert (added.move.score_cp, added.move.count, added.is_new) == (-90, 1, True)
+    assert [move.move.usi() for move in read_book(path)[START]] == ["7g7f", "2g2f", "1g1f"]
+
+
 def test_books_that_cannot_be_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(BookError, match=r"is named \.db \(YaneuraOu\) or \.bin"):
         BookEditor(tmp_path / "book.ybb")

@@ -267,6 +267,28 @@ def test_cut_and_changed_books_are_read_or_refused(samples: Path, tmp_path: Path
     assert min(refused, read) > 0
 
 
+@pytest.mark.parametrize("cut", range(1, len("8c8d -3220 12 1\n")))
+def test_a_text_book_that_is_cut_in_its_last_line(tmp_path: Path, cut: int) -> None:
+    """What is left of the line is no other score: it is left out and named, unless only its end is missing."""
+    path = tmp_path / "cut.db"
+    text = f"#YANEURAOU-DB2016 1.00\nsfen {START} 1\n7g7f 3c3d 50 9 4\n2g2f 8c8d -3220 12 1\n"
+    path.write_text(text[:-cut])
+    book = read_book(path)
+    moves = book[START]
+    if cut <= len("\n"):
+        assert (len(moves), book.is_damaged) == (2, False)
+    else:
+        assert (len(moves), book.is_damaged) == (1, True)
+        assert "cut.db, line 4" in book.problems[0]
+
+
+def test_a_last_line_without_an_end_is_whole(tmp_path: Path) -> None:
+    path = tmp_path / "book.db"
+    path.write_text(f"sfen {START} 1\n7g7f 3c3d\n2g2f 8c8d")
+    book = read_book(path)
+    assert ([move.move.usi() for move in book[START]], book.problems) == (["7g7f", "2g2f"], [])
+
+
 @pytest.mark.parametrize("head", [b"YANE-BINBOOK-V1\0", b"\x1a\x40:?" + START.encode(), b"sfen 9/9 b - 1\n"])
 @given(data=st.binary(max_size=300))
 def test_any_file_is_a_book_or_refused(tmp_path_factory: pytest.TempPathFactory, head: bytes, data: bytes) -> None:

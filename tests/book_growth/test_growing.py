@@ -1,5 +1,7 @@
 """Books that grow: that they follow from the games, and go on after any end."""
 
+import errno
+import itertools
 import json
 import resource
 import shutil
@@ -233,6 +235,35 @@ def test_a_cut_book_is_made_again(whole: Path, tmp_path: Path) -> None:
     book_path(folder, BLACK).write_bytes(b"#YANEURAOU")
     grow(folder)
     assert result(folder) == result(whole)
+
+
+@pytest.mark.parametrize("number", [1, 3])
+def test_a_match_that_was_cut_off_at_its_creation_is_played(number: int, whole: Path, tmp_path: Path) -> None:
+    """A kill, or a full disk, while the database of a round is made leaves a file without tables."""
+    folder = tmp_path / "grown"
+    shutil.copytree(whole, folder)
+    journal = (folder / JOURNAL_NAME).read_text().splitlines(keepends=True)
+    (folder / JOURNAL_NAME).write_text("".join(journal[: number - 1]))
+    for side in ("black", "white"):
+        shutil.rmtree(folder / "rounds" / f"{number:04}-{side}")
+    cut = folder / "rounds" / f"{number:04}-white"
+    cut.mkdir()
+    (cut / "match.db").touch()
+    grow(folder)
+    assert result(folder) == result(whole)
+
+
+def test_the_first_error_of_a_round_is_told(tmp_path: Path) -> None:
+    """Black's match ends because White's has failed: that is not the reason."""
+
+    def workers(settings: MatchSettings, logs: Path | None, stop: threading.Event) -> LocalWorkers:
+        if next(count) == 1:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return LocalWorkers(settings, logs, stop)
+
+    count = itertools.count()
+    with pytest.raises(OSError, match="No space left"):
+        grow_book(GrowSettings(**small()), tmp_path / "grown", start_workers=workers)
 
 
 def test_missing_games_are_named(whole: Path, tmp_path: Path) -> None:

@@ -75,7 +75,8 @@ class BookEditor:
             )
 
     def add(self, position: Position, move: Move) -> AddedMove:
-        """Add a move: its count grows by one, or it comes last with the count 1, and without a score.
+        """Add a move: its count grows by one, or it comes last, with the count 1 and the lowest score of the position's
+        moves, if they have scores: a move without one counts as 0, which may be more than they have.
 
         It goes where the book has the position, or has it with the colours exchanged, as players of the book find it.
 
@@ -92,7 +93,11 @@ class BookEditor:
             before = _moves(book, place)
             own = rotated_move(move) if is_rotated else move
             known = next((each for each in before or () if each.move == own), None)
-            added = BookMove(own) if known is None else replace(known, count=known.count + 1)
+            if known is None:
+                scores = [each.score_cp for each in before or () if each.score_cp is not None]
+                added = BookMove(own, score_cp=min(scores, default=None))
+            else:
+                added = replace(known, count=known.count + 1)
             after = tuple(added if each is known else each for each in before or ())
             after = (*after, added) if known is None else after
             _put(book, place, after, position.ply)

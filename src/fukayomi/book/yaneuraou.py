@@ -154,7 +154,8 @@ def read_db(path: Path, book: Book, listener: Listener) -> None:
                 listener.progress(f"reading {path.name}", file.tell(), size)
             if not line.endswith(b"\n") and len(line) == LONGEST_LINE:
                 _skip_line(file)
-            reading.read(number, line.decode("utf-8", "replace").strip())
+            is_whole = line.endswith(b"\n") or len(line) == LONGEST_LINE
+            reading.read(number, line.decode("utf-8", "replace").strip(), is_whole=is_whole)
         reading.end()
     if not reading.has_positions:
         raise BookError(f"{path}: no line of the form 'sfen BOARD TURN HAND PLY'")
@@ -173,16 +174,20 @@ class _Reading:
         self._moves: list[BookMove] = []
         self._comments: dict[str, list[str]] = {}
         self._twice = 0
+        self._columns = 0  # of the last move's line
 
-    def read(self, number: int, text: str) -> None:
-        """Read a line."""
+    def read(self, number: int, text: str, *, is_whole: bool) -> None:
+        """Read a line; the last one may lack its end."""
         if text.startswith("sfen "):
             self._begin(number, text)
         elif text.startswith(("#", "//")):
             self._comment(text)
         elif text and self._key is not None:
             text, remark = _split_remark(text)
+            columns = len(_COLUMN.split(text))
             try:
+                if not is_whole and columns < self._columns:
+                    raise InvalidValueError(f"{text[:80]!r}: the file ends within the line")
                 move = _book_move(text)
             except ValueError as error:
                 self._book.note(f"{self._path}, line {number}: {error}")
@@ -190,6 +195,7 @@ class _Reading:
                 if move is not None:
                     self._moves.append(move)
                     self._comment(remark)
+            self._columns = columns
 
     def end(self) -> None:
         """Add the last position, and say what was left out."""

@@ -14,9 +14,10 @@ from typing import Any
 from fukayomi.arena.game.player import Failure
 from fukayomi.arena.match.match import NOTES, StartWorkers
 from fukayomi.arena.match.state import MatchListener, MatchState, read_state
+from fukayomi.arena.match.store import read_settings
 from fukayomi.arena.match.workers import LocalWorkers
 from fukayomi.arena.results.game import Game
-from fukayomi.arena.results.match_db import DATABASE, read_games
+from fukayomi.arena.results.match_db import read_games
 from fukayomi.book.book import Book
 from fukayomi.book.minmax.frontier import frontier
 from fukayomi.book.minmax.games import SAY_NOTHING, GameColumns
@@ -209,7 +210,7 @@ class PlayedGames:
         """
         for side in self._settings.colors:
             path = round_folder(folder, number, side)
-            games = list(read_games(path)) if (path / DATABASE).is_file() else []
+            games = _games_in(path)
             if len(games) != self._settings.games:
                 raise GrowthError(
                     f"{path}: {counted(len(games), 'game')} instead of {self._settings.games}. Put the folder back; or "
@@ -243,7 +244,7 @@ def _check(settings: GrowSettings, folder: Path) -> None:
 def _has_games(folder: Path) -> bool:
     """True if a game was played: until then nothing depends on the settings."""
     first = (round_folder(folder, 1, side) for side in (BLACK, WHITE))
-    return any(any(read_games(path)) for path in first if (path / DATABASE).is_file())
+    return any(map(_games_in, first))
 
 
 def _by_engine(settings: GrowSettings) -> dict[str, Any]:
@@ -251,6 +252,11 @@ def _by_engine(settings: GrowSettings) -> dict[str, Any]:
     return plain(settings, without={"engines"}) | {
         "engine": {engine.name: plain(engine, without={"name"}) for engine in settings.engines}
     }
+
+
+def _games_in(folder: Path) -> list[Game]:
+    """The games of a match; none, if it was cut off before it began."""
+    return [] if read_settings(folder) is None else list(read_games(folder))
 
 
 class _Run:
@@ -371,7 +377,7 @@ def failure_text(failure: Failure) -> str:
 
 def _is_played(match: PlannedMatch) -> bool:
     """True if all games of a match are stored: then it does not matter where its folder was when they were played."""
-    return (match.folder / DATABASE).is_file() and read_state(match.folder).missing == 0
+    return read_settings(match.folder) is not None and read_state(match.folder).missing == 0
 
 
 class _Games(Forwarder, MatchListener):

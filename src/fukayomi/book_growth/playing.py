@@ -39,36 +39,34 @@ def play_matches(
         at_once: Whether the matches are played at the same time, or one after the other.
     """
     lock = threading.Lock()
-    ended: queue.SimpleQueue[None] = queue.SimpleQueue()
+    ended: queue.SimpleQueue[_Match] = queue.SimpleQueue()
     played = [_Match(match, _Locked(listener, lock), start_workers, ended) for match in matches]
     for group in [played] if at_once else [[each] for each in played]:
+        error: BaseException | None = None  # the first one: those of the others follow from it
         try:
             for match in group:
                 match.start()
             running = len(group)
-            while running:
+            while running and error is None:
                 try:
-                    ended.get(timeout=POLL_S)
+                    error = ended.get(timeout=POLL_S).error
                 except queue.Empty:
                     continue
                 running -= 1
-                if any(match.error is not None for match in group):
-                    break
         finally:
             for match in group:
                 match.stop()  # does nothing at its end
             for match in group:
                 match.join()
-        for match in group:
-            if match.error is not None:
-                raise match.error
+        if error is not None:
+            raise error
 
 
 class _Match(threading.Thread):
     """Plays a match."""
 
     def __init__(
-        self, match: PlannedMatch, listener: Listener, start_workers: StartWorkers, ended: "queue.SimpleQueue[None]"
+        self, match: PlannedMatch, listener: Listener, start_workers: StartWorkers, ended: "queue.SimpleQueue[_Match]"
     ) -> None:
         super().__init__(name=f"match {match.folder.name}", daemon=True)
         self.error: BaseException | None = None
@@ -88,7 +86,7 @@ class _Match(threading.Thread):
         except BaseException as error:  # raised by the thread that waits
             self.error = error
         finally:
-            self._ended.put(None)
+            self._ended.put(self)
 
     def stop(self) -> None:
         """Drop the games in progress."""

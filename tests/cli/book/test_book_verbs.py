@@ -1,11 +1,12 @@
 """`fukayomi book convert`, `merge`, `prune`, `compare` and `check`: files, figures, exit codes, errors."""
 
+import struct
 from pathlib import Path
 
 import pytest
 from command_runs import run, run_json
 
-from fukayomi import Position
+from fukayomi import Move, Position
 from fukayomi.book import position_key, read_book
 
 START = Position().sfen()
@@ -37,7 +38,8 @@ def test_convert_from_another_start(tmp_path: Path) -> None:
     (tmp_path / "a.db").write_text(f"sfen {sfen}\n8e8f none 0 0 1\n")
     run("book", "convert", tmp_path / "a.db", "-o", tmp_path / "a.bin")
     code, _, said = run("book", "convert", tmp_path / "a.bin", "-o", tmp_path / "b.db")
-    assert (code, "the moves of 1 key are left out: its position is not known" in said) == (0, True)
+    assert (code, "the positions of 1 key are not known" in said, "--start" in said) == (1, True, True)
+    assert not (tmp_path / "b.db").exists()
     figures = run_json("book", "convert", tmp_path / "a.bin", "-o", tmp_path / "b.db", "--start", sfen)
     assert figures["positions"] == 1
     usi = f"sfen {sfen}"
@@ -102,6 +104,17 @@ def test_check(book: Path, tmp_path: Path) -> None:
     (tmp_path / "twice.db").write_text(f"sfen {START}\n7g7f\nsfen {START}\n7g7f\n")
     code, _, said = run("book", "check", tmp_path / "twice.db")
     assert (code, "1 position is there twice" in said) == (0, True)
+
+
+def test_a_book_is_not_replaced_by_nothing(book: Path, tmp_path: Path) -> None:
+    """Keys of positions that nobody knows are no book in text."""
+    unknown, out = tmp_path / "unknown.bin", tmp_path / "out.db"
+    unknown.write_bytes(struct.pack("<QHHi", 12345, Move.from_usi("7g7f").raw, 3, 50))
+    out.write_bytes(book.read_bytes())
+    for words in (("convert", unknown), ("merge", unknown, unknown)):
+        code, _, said = run("book", *words, "-o", out)
+        assert (code, "the positions of 1 key are not known" in said) == (1, True), said
+    assert out.read_bytes() == book.read_bytes()
 
 
 def test_errors(book: Path, tmp_path: Path) -> None:

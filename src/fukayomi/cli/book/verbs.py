@@ -243,9 +243,15 @@ def _read(path: Path, starts: Sequence[Position] = ()) -> "Book":
 
 def _write(book: "Book", out: Path, *, as_json: bool) -> None:
     from fukayomi.book import write_book
+    from fukayomi.book.kinds import BookKind, kind_to_write
 
     if not book and not book.unplaced:
         fail(f"nothing is left of the book: {out} was not written")
+    if not book and kind_to_write(out) is BookKind.DB:
+        fail(
+            f"the positions of {counted(len(book.unplaced), 'key')} are not known, and there are no others: {out} was "
+            "not written; name where the lines begin with fukayomi book convert --start, or write a .bin"
+        )
     with StageBars() as listener:
         lost = write_book(book, out, listener=listener)
     print_problems(lost, word="note:")
