@@ -76,8 +76,10 @@ def disagree(
     """Find positions where two players disagree, play on to see who is right, and write start positions.
 
     \b
-    fukayomi positions disagree games/ -o found --a '<5x64>' --a-clock nodes=50 --b '<5x64>' --b-clock nodes=1600
-    fukayomi positions disagree match/ -o found --a own.onnx --a-clock nodes=1000 --b YaneuraOu --b-clock nodes=100000
+    fukayomi positions disagree games/ -o found --a '<5x64>' --a-clock nodes=50 \\
+      --b '<5x64>' --b-clock nodes=1600
+    fukayomi positions disagree match/ -o found --a own.onnx \\
+      --a-clock nodes=1000 --b YaneuraOu --b-clock nodes=100000
     fukayomi positions disagree floodgate/2025 -o found --rule winner
 
     With --a and --b, both players search --per-game positions of each game. They disagree where their win rates differ
