@@ -17,6 +17,7 @@ from fukayomi.loop.journal import Games, Gated, Ingested, Journal, KeptNetwork, 
 from fukayomi.loop.run import Run, RunFolder
 from fukayomi.selfplay import find_chunks, read_chunk
 from fukayomi.selfplay.chunk import sidecar_of
+from fukayomi.tabular import counted
 
 ENGINE = Path(__file__).parents[1] / "helpers" / "random_engine.py"
 SHORT: dict[str, object] = {"generations": 1, "gate": {"mode": "off"}, "strength": {"games": 0}}
@@ -77,10 +78,10 @@ def check_claims_are_counted_again(chunk: Path) -> None:
     sidecar = sidecar_of(chunk)
     honest = json.loads(sidecar.read_text(encoding="utf-8"))
     wins, draws, losses = honest["opponents"]["main"]
-    there = f"there are {wins} wins, {draws} draws and {losses} losses"
+    there = f"there are {counted(wins, 'win')}, {counted(draws, 'draw')} and {counted(losses, 'loss', 'losses')}"
     for wrong in ([wins + 9, draws, losses], [wins + losses + 1, draws, losses - losses]):
         sidecar.write_text(json.dumps(honest | {"opponents": {"main": wrong}}), encoding="utf-8")
-        with pytest.raises(RejectedError, match=f"{wrong[0]} wins, .* against opponents, but {there}"):
+        with pytest.raises(RejectedError, match=f"{counted(wrong[0], 'win')}, .* against opponents, but {there}"):
             validate_chunk(chunk)
     sidecar.write_text(json.dumps(honest | {"opponents": {"main": [wins, draws, 0], "old": [0, 0, losses]}}))
     validate_chunk(chunk)
