@@ -1,10 +1,16 @@
 """``python -m fukayomi`` and ``fukayomi``."""
 
+import atexit
+import contextlib
+import os
 import signal
 import sys
+from typing import NoReturn
 
-INTERRUPTED = 128 + signal.SIGINT
-"""Exit code after Ctrl-C, as in shells."""
+SIGNALLED = 128
+"""Exit codes above it are those of signals, as in shells."""
+INTERRUPTED = SIGNALLED + signal.SIGINT
+"""Exit code after Ctrl-C."""
 
 
 def main() -> None:
@@ -15,10 +21,27 @@ def main() -> None:
         else:
             from fukayomi.cli.main import main as run
         run()
+    except SystemExit as error:
+        if isinstance(error.code, int) and error.code > SIGNALLED:
+            _end(error.code)
+        raise
     except BaseException as error:
         if not _is_interruption(error):
             raise
-        raise SystemExit(INTERRUPTED) from None  # without a traceback, even amid an import
+        _end(INTERRUPTED)  # without a traceback, even amid an import
+
+
+def _end(code: int) -> NoReturn:
+    """End a program that was interrupted, without taking the interpreter down.
+
+    Threads that the interruption left behind may be amid a library's native code, such as the end of a network of
+    OpenVINO, which aborts the process when it wants to go back to an interpreter that is being taken down.
+    """
+    atexit._run_exitfuncs()  # pyright: ignore[reportPrivateUsage] - temporary folders are removed, children ended
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(AttributeError, OSError, ValueError):  # None, or closed
+            stream.flush()
+    os._exit(code)
 
 
 def _is_interruption(error: BaseException) -> bool:
