@@ -14,16 +14,14 @@ stand in OUT/disagreements.json. Run the same command again to resume.
 """
 
 import argparse
-import json
 import random
 import sys
-from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from trained_arms import train_arm
-from work_folder import StoppedError
+from work_folder import Measurement, StoppedError
 
 from fukayomi._native import encode_hcp
 from fukayomi.arena.game.openings import read_openings
@@ -48,7 +46,7 @@ SOLVED, MATCHES = "solved", "matches"
 HELD_OUT, LEARNT = "held-out", "learnt"
 
 
-class Study:
+class Study(Measurement):
     """The files of the study, each made once.
 
     Args:
@@ -56,25 +54,7 @@ class Study:
     """
 
     def __init__(self, options: argparse.Namespace) -> None:
-        self.options = options
-        self.folder: Path = options.out
-        self.folder.mkdir(parents=True, exist_ok=True)
-        self._file = self.folder / "disagreements.json"
-        self.found: dict[str, Any] = {"settings": {}, "data": {}, SOLVED: {}, MATCHES: {}}
-        if self._file.exists():
-            self.found = json.loads(self._file.read_text("utf-8"))
-        settings = {name: str(value) for name, value in vars(options).items() if name != "out"}
-        if self.found["settings"] not in ({}, settings):
-            sys.exit(f"{self._file} holds a study with other settings: choose another folder")
-        self.found["settings"] = settings
-
-    def note(self, kind: str, name: str, measure: Callable[[], Any]) -> Any:
-        """A figure that is measured once."""
-        if name not in self.found[kind]:
-            print(f"{kind}: {name}", file=sys.stderr, flush=True)
-            self.found[kind][name] = measure()
-            replace_file(self._file, json.dumps(self.found, indent=1).encode())
-        return self.found[kind][name]
+        super().__init__(options, "disagreements.json", ("data", SOLVED, MATCHES))
 
     @property
     def mined(self) -> Path:

@@ -16,7 +16,6 @@ Run the same command again to resume. OUT/ablation.json has the figures of each 
 """
 
 import argparse
-import json
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -28,10 +27,9 @@ import numpy as np
 from learning_report import MEASURES, Table, metrics_of
 from numpy.typing import NDArray
 from trained_arms import train_arm
-from work_folder import StoppedError
+from work_folder import Measurement, StoppedError
 
 from fukayomi.data.verbs import sample, split
-from fukayomi.files.atomic import replace_file
 from fukayomi.learning import Dataset, LabelSettings, TrainingSettings, evaluate_networks, label_positions
 from fukayomi.learning.labelling.settings import TEMPERATURE
 from fukayomi.nn import NetworkConfig
@@ -67,7 +65,7 @@ class Arm:
     """Of training; 0 takes the best move alone."""
 
 
-class Ablation:
+class Ablation(Measurement):
     """The files of the measurement, each made once.
 
     Args:
@@ -75,24 +73,8 @@ class Ablation:
     """
 
     def __init__(self, options: argparse.Namespace) -> None:
-        self.options = options
-        self.folder: Path = options.out
-        self.folder.mkdir(parents=True, exist_ok=True)
+        super().__init__(options, "ablation.json", ("seconds", "rows"), free=("seeds", "workers"))
         self.engine = UsiEngine(options.engine, options=dict(text.split("=", 1) for text in options.option))
-        self._found = self.folder / "ablation.json"
-        self.found: dict[str, Any] = {"settings": {}, "seconds": {}, "rows": {}}
-        if self._found.exists():
-            self.found = json.loads(self._found.read_text("utf-8"))
-        settings = {
-            name: str(value) for name, value in vars(options).items() if name not in ("out", "seeds", "workers")
-        }
-        if self.found["settings"] not in ({}, settings):
-            sys.exit(f"{self._found} holds a measurement with other settings: choose another folder")
-        self.found["settings"] = settings
-
-    def save(self) -> None:
-        """Write what is known so far."""
-        replace_file(self._found, json.dumps(self.found, indent=1).encode())
 
     def make(self, name: str, write: Callable[[Path], object]) -> Path:
         """A file of the folder, made if it is missing."""

@@ -18,22 +18,20 @@ resume. OUT/reanalysis.json has the figures of each run.
 """
 
 import argparse
-import json
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from learning_report import MEASURES, mean_of, row, text_of
 from trained_arms import Machine, export_arm, play_arms, train_arm
 from tune_search import read_openings
-from work_folder import StoppedError
+from work_folder import Measurement, StoppedError
 
 from fukayomi.arena import elo
 from fukayomi.data.verbs import sample
 from fukayomi.engine import Network
-from fukayomi.files.atomic import replace_file
 from fukayomi.learning import (
     Dataset,
     ReanalysisSettings,
@@ -54,7 +52,7 @@ FRESH_POSITIONS = 1000
 OPENING_PLIES = 16
 
 
-class Ablation:
+class Ablation(Measurement):
     """The files of the measurement, each made once.
 
     Args:
@@ -62,25 +60,7 @@ class Ablation:
     """
 
     def __init__(self, options: argparse.Namespace) -> None:
-        self.options = options
-        self.folder: Path = options.out
-        self.folder.mkdir(parents=True, exist_ok=True)
-        self._found = self.folder / "reanalysis.json"
-        self.found: dict[str, Any] = {"settings": {}, "data": {}, "runs": {}, "matches": {}}
-        if self._found.exists():
-            self.found = json.loads(self._found.read_text("utf-8"))
-        settings = {name: str(value) for name, value in vars(options).items() if name not in ("out", "seeds", "device")}
-        if self.found["settings"] not in ({}, settings):
-            sys.exit(f"{self._found} holds a measurement with other settings: choose another folder")
-        self.found["settings"] = settings
-
-    def note(self, kind: str, name: str, measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        """A figure that is measured once."""
-        if name not in self.found[kind]:
-            print(name, file=sys.stderr, flush=True)
-            self.found[kind][name] = measure()
-            replace_file(self._found, json.dumps(self.found, indent=1).encode())
-        return self.found[kind][name]
+        super().__init__(options, "reanalysis.json", ("data", "runs", "matches"), free=("seeds", "device"))
 
     def sized(self, count: int, least: int = 1) -> int:
         """A number of things at this scale."""

@@ -1,11 +1,12 @@
 """Work that several processes do in pieces and keep in a folder, where the same command resumes it."""
 
+import argparse
 import json
 import multiprocessing
 import os
 import sys
 import threading
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -33,6 +34,42 @@ def _end_with_parent() -> None:
         os._exit(1)  # whatever is finished is in the folder
 
     threading.Thread(target=wait, daemon=True).start()
+
+
+class Measurement:
+    """A measurement in a folder: its files, and its figures in one file, each made once.
+
+    Args:
+        options: The command line; `out` is the folder.
+        name: Name of the file of the figures.
+        kinds: Kinds of figures, the keys of the file beside the settings.
+        free: Options that may change when the measurement is resumed.
+    """
+
+    def __init__(self, options: argparse.Namespace, name: str, kinds: Sequence[str], free: Sequence[str] = ()) -> None:
+        self.options = options
+        self.folder: Path = options.out
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._file = self.folder / name
+        self.found: dict[str, Any] = {"settings": {}, **{kind: {} for kind in kinds}}
+        if self._file.exists():
+            self.found = json.loads(self._file.read_text("utf-8"))
+        settings = {name: str(value) for name, value in vars(options).items() if name not in ("out", *free)}
+        if self.found["settings"] not in ({}, settings):
+            sys.exit(f"{self._file} holds a measurement with other settings: choose another folder")
+        self.found["settings"] = settings
+
+    def save(self) -> None:
+        """Write what is known so far."""
+        replace_file(self._file, json.dumps(self.found, indent=1).encode())
+
+    def note(self, kind: str, name: str, measure: Callable[[], Any]) -> Any:
+        """A figure that is measured once."""
+        if name not in self.found[kind]:
+            print(f"{kind}: {name}", file=sys.stderr, flush=True)
+            self.found[kind][name] = measure()
+            self.save()
+        return self.found[kind][name]
 
 
 def require_same(folder: Path, settings: Mapping[str, Any]) -> None:
