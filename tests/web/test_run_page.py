@@ -106,8 +106,9 @@ def test_a_learning_run_shows_its_rating_over_time(show, tmp_path: Path) -> None
     look_again(page)
     expect(page.locator("[data-generation]")).to_have_attribute("data-generation", "3")
     expect(chart(page, "rating")).to_have_attribute("data-last", "3")
-    page.locator('[data-run="run/games"]').click()
-    expect(page.locator("[data-games]")).to_have_attribute("data-games", "6")
+    for _ in range(2):  # what is shown already stays
+        page.locator('[data-run="run/games"]').click()
+        expect(page.locator("[data-games]")).to_have_attribute("data-games", "6")
     expect(chart(page, "results").locator("canvas")).to_be_visible()
     rows = page.locator('[data-table="games"] tbody tr')
     expect(rows).to_have_count(6)
@@ -185,8 +186,9 @@ def test_several_matches_are_a_league_on_a_narrow_screen(show, tmp_path: Path) -
     expect(page.locator('[data-table="league"] tbody tr')).to_have_count(3)
     width = page.evaluate("document.documentElement.scrollWidth")
     assert width <= 390, "tables scroll in themselves"
-    page.locator('[data-match="all/two"]').tap()
-    expect(page.locator("[data-games]")).to_have_attribute("data-games", "8")
+    for _ in range(2):  # what is shown already stays
+        page.locator('[data-match="all/two"]').tap()
+        expect(page.locator("[data-games]")).to_have_attribute("data-games", "8")
     expect(page.locator('[data-table="games"] tbody tr')).to_have_count(8)
 
 

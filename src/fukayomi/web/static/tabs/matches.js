@@ -46,6 +46,7 @@ export class MatchesTab extends Tab {
 
   /** @param {string | null} match */
   choose(match) {
+    if (match === this.chosen) return; // its document is shown, and would not come again
     this.chosen = match;
     this.found = null;
     this.follower.follow(match ? `api/matches/${match}` : "");

@@ -64,6 +64,7 @@ export class TrainingTab extends Tab {
 
   /** @param {string | null} run */
   show(run) {
+    if (run === this.single) return; // its document is shown, and would not come again
     this.single = run;
     this.found = null;
     this.follower.follow(run ? `api/runs/${run}` : "");
