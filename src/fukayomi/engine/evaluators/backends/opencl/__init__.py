@@ -1,0 +1,1 @@
+"""Networks on any device with an OpenCL driver: what they compute, kernels, devices."""

@@ -1,0 +1,397 @@
+"""A network on an OpenCL device: its kernels, its weights there, and the batches of a slot.
+
+Everything lies in memory as ``[numbers][positions]``: see ``native/opencl/common.cl``. A batch is padded to a whole
+number of vectors. For each number of vectors the kernels of a slot are prepared once with their arguments, and only
+enqueued for a batch.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+from numpy.typing import NDArray
+
+from fukayomi._native import MAX_MOVES, PACKED1_BYTES, PACKED2_BYTES
+from fukayomi.engine.evaluators.backends.opencl.layers import (
+    Affine,
+    Attention,
+    Convolution,
+    Excitation,
+    Layer,
+    Layers,
+    Mean,
+    Sum,
+    Value,
+    sources,
+)
+from fukayomi.engine.evaluators.backends.opencl.parameters import Parameters, Registers, Tiled
+from fukayomi.engine.evaluators.backends.opencl.winograd import points_of
+
+SQUARES = 81
+LINE = 9
+BUILD_OPTIONS = ("-cl-std=CL1.2", "-cl-mad-enable")
+
+
+@cache
+def source(name: str) -> str:
+    """The text of a file of kernels."""
+    package = Path(__file__).parents[4]
+    folder = next(path for path in (package / "opencl", package.parents[1] / "native" / "opencl") if path.is_dir())
+    return (folder / name).read_text("utf-8")
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A kernel with its arguments, and the sizes with which it is enqueued."""
+
+    kernel: Any
+    sizes: tuple[int, ...]
+    local: tuple[int, ...] | None
+
+
+class Kernels:
+    """The kernels of a network on a device.
+
+    Args:
+        context: OpenCL's context of the device.
+        parameters: How they are compiled.
+    """
+
+    def __init__(self, context: Any, parameters: Parameters) -> None:
+        self._context = context
+        self._parameters = parameters
+        self._programs: dict[tuple[str, tuple[tuple[str, int], ...]], Any] = {}
+
+    def get(self, file: str, name: str, **defines: int) -> Any:
+        """A kernel of its own: its arguments are nobody else's."""
+        parameters = self._parameters
+        everywhere = {"LANES": parameters.lanes, "STORAGE16": int(parameters.storage16)}
+        key = file, tuple(sorted((everywhere | defines).items()))
+        if key not in self._programs:
+            program = cl.Program(self._context, source("common.cl") + source(file))
+            self._programs[key] = program.build([*BUILD_OPTIONS, *(f"-D{name}={value}" for name, value in key[1])])
+        return cl.Kernel(self._programs[key], name)
+
+    def gemm(self, shape: Registers | Tiled, columns: int = 0) -> Any:
+        """The product of matrices.
+
+        Args:
+            shape: Family and parameters.
+            columns: Vectors of a block, in place of the shape's.
+        """
+        if isinstance(shape, Tiled):
+            return self.get("gemm_tiled.cl", "gemm", COMPUTE16=int(self._parameters.compute16), **shape.defines())
+        return self.get("gemm_registers.cl", "gemm", **(shape.defines() | ({"COLUMNS": columns} if columns else {})))
+
+
+class Device:
+    """A network's part that is the same for all of its batches: kernels and weights.
+
+    Args:
+        device: OpenCL's device.
+        layers: The network.
+        parameters: How it is computed.
+    """
+
+    def __init__(self, device: Any, layers: Layers, parameters: Parameters) -> None:
+        self.context = cl.Context([device])
+        self.layers = layers
+        self.parameters = parameters
+        self.kernels = Kernels(self.context, parameters)
+        self._stored = np.float16 if parameters.storage16 else np.float32
+        self._queue = cl.CommandQueue(self.context)
+        self.weights = {id(layer): self._weights(layer) for layer in layers.layers}
+        self.policy_bias = self.floats(layers.policy_bias)
+
+    def buffer(self, numbers: int) -> Any:
+        """Memory for activations."""
+        return cl.Buffer(self.context, cl.mem_flags.READ_WRITE, max(1, numbers) * np.dtype(self._stored).itemsize)
+
+    def floats(self, values: NDArray[Any]) -> Any:
+        """Numbers that stay floats."""
+        return self._upload(np.ascontiguousarray(values, np.float32))
+
+    def _upload(self, values: NDArray[Any]) -> Any:
+        return cl.Buffer(self.context, cl.mem_flags.READ_ONLY | cl.mem_flags.COPY_HOST_PTR, hostbuf=values)
+
+    def _weights(self, layer: Layer) -> tuple[Any, ...]:
+        if isinstance(layer, Affine):
+            return self.floats(layer.scale), self.floats(layer.shift)
+        if not isinstance(layer, Convolution):
+            return ()
+        is_winograd = layer.weights.shape[2:] == (3, 3)
+        shape = self.parameters.convolutions if is_winograd else self.parameters.direct
+        if is_winograd:
+            matrices = points_of(layer.weights, self.parameters.output)  # [points, K, C]
+        else:
+            matrices = layer.weights.reshape(1, len(layer.weights), -1)
+        return self._upload(_packed(matrices, shape).astype(self._stored)), self.floats(layer.bias)
+
+
+def _packed(matrices: NDArray[Any], shape: Registers | Tiled) -> NDArray[Any]:
+    """Matrices [z, rows, depth] as a family reads them."""
+    count, rows, depth = matrices.shape
+    block = shape.rows if isinstance(shape, Registers) else shape.VWM
+    padded = -(-rows // block) * block
+    filled = np.zeros((count, padded, depth), np.float64)
+    filled[:, :rows] = matrices
+    if isinstance(shape, Registers):
+        return np.ascontiguousarray(filled.reshape(count, padded // block, block, depth).transpose(0, 1, 3, 2))
+    return np.ascontiguousarray(filled.transpose(0, 2, 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Memory of a batch on the device, and its queue."""
+
+    queue: Any
+    squares: Any
+    constants: Any
+    labels: Any
+    counts: Any
+    logits: Any
+    values: Any
+    good: Any
+    numbers: dict[Value, Any]
+    points: tuple[Any, Any]
+    lines: Any
+    calls: dict[int, list[Call]] = field(default_factory=dict[int, list[Call]])
+    """By the number of vectors."""
+
+
+def allocate(device: Device, capacity: int) -> Batch:
+    """Memory for a batch of up to ``capacity`` positions."""
+    lanes = device.parameters.lanes
+    width = -(-capacity // lanes) * lanes
+    read, write = cl.mem_flags.READ_ONLY, cl.mem_flags.READ_WRITE
+    context, layers = device.context, device.layers
+    convolutions = [layer for layer in layers.layers if isinstance(layer, Convolution)]
+    wide = [layer for layer in convolutions if layer.weights.shape[2:] == (3, 3)]
+    points = (device.parameters.output + 2) ** 2 * LINE * width
+    lines = [layer.source.rows for layer in convolutions if LINE in layer.weights.shape[2:]]
+    return Batch(
+        queue=cl.CommandQueue(context),
+        squares=cl.Buffer(context, read, capacity * PACKED1_BYTES),
+        constants=cl.Buffer(context, read, capacity * PACKED2_BYTES),
+        labels=cl.Buffer(context, read, capacity * MAX_MOVES * 2),
+        counts=cl.Buffer(context, read, capacity * 2),
+        logits=cl.Buffer(context, write, capacity * MAX_MOVES * 4),
+        values=cl.Buffer(context, write, capacity * 4),
+        good=cl.Buffer(context, write, 4),
+        numbers=_shared(layers, lambda numbers: device.buffer(numbers * width)),
+        points=(
+            device.buffer(max((layer.source.rows for layer in wide), default=0) * points),
+            device.buffer(max((layer.out.rows for layer in wide), default=0) * points),
+        ),
+        lines=device.buffer(max(lines, default=0) * LINE * SQUARES * width),
+    )
+
+
+def _shared(layers: Layers, make: Callable[[int], Any]) -> dict[Value, Any]:
+    """Memory for every value; what is no longer read gives its place to later ones of the same size."""
+    last: dict[Value, int] = {layers.policy: len(layers.layers), layers.value: len(layers.layers)}
+    for number, layer in enumerate(layers.layers):
+        for value in sources(layer):
+            last[value] = max(number, last.get(value, 0))
+    found: dict[Value, Any] = {value: make(value.numbers) for value in (layers.input1, layers.input2)}
+    free: dict[int, list[Any]] = {}
+    for number, layer in enumerate(layers.layers):
+        rest = free.get(layer.out.numbers)
+        found[layer.out] = rest.pop() if rest else make(layer.out.numbers)
+        for value in sources(layer):
+            if last[value] == number:
+                free.setdefault(value.numbers, []).append(found[value])
+                last[value] = -1
+    return found
+
+
+class Compiler:
+    """The calls of a network for one number of vectors in a batch's memory."""
+
+    def __init__(self, device: Device, batch: Batch, boards: int) -> None:
+        self._device = device
+        self._batch = batch
+        self._boards = boards
+        self._lanes = device.parameters.lanes
+        self.calls: list[Call] = []
+
+    def compile(self) -> list[Call]:
+        """The calls of all layers."""
+        for layer in self._device.layers.layers:
+            match layer:
+                case Convolution():
+                    self._convolution(layer)
+                case Affine():
+                    size = layer.source.squares * self._boards
+                    self._plain(
+                        "affine",
+                        (size, layer.source.rows),
+                        layer.source,
+                        *self._device.weights[id(layer)],
+                        layer.out,
+                        layer.activation,
+                        layer.source.rows,
+                        size,
+                    )
+                case Sum():
+                    size = layer.out.numbers * self._boards
+                    self._plain("add", (size,), layer.source, layer.residual, layer.out, layer.activation, size)
+                case Mean():
+                    rows = layer.source.rows
+                    self._plain("mean", (self._boards, rows), layer.source, layer.out, rows, self._boards)
+                case Excitation():
+                    rows = layer.source.rows
+                    residual = layer.residual or layer.source
+                    self._plain(
+                        "excite",
+                        (SQUARES * self._boards, rows),
+                        layer.source,
+                        layer.factors,
+                        residual,
+                        layer.out,
+                        layer.residual is not None,
+                        layer.activation,
+                        rows,
+                        self._boards,
+                    )
+                case Attention():
+                    rows = layer.out.rows
+                    self._plain(
+                        "attention",
+                        (SQUARES * self._boards, layer.heads),
+                        layer.source,
+                        layer.out,
+                        layer.activation,
+                        rows,
+                        self._boards,
+                        head=rows // layer.heads,
+                    )
+        return self.calls
+
+    def _plain(self, name: str, sizes: tuple[int, ...], *arguments: Any, head: int = 0) -> None:
+        """Append a call of a kernel of ``layers.cl``."""
+        self._append(self._device.kernels.get("layers.cl", name, HEAD=head), sizes, *arguments)
+
+    def _append(
+        self, kernel: Any, sizes: tuple[int, ...], *arguments: Any, local: tuple[int, ...] | None = None
+    ) -> None:
+        kernel.set_args(*(self._argument(each) for each in arguments))
+        if local is not None:
+            sizes = tuple(-(-size // each) * each for size, each in zip(sizes, local, strict=True))
+        self.calls.append(Call(kernel, sizes, local))
+
+    def _argument(self, value: Any) -> Any:
+        if isinstance(value, Value):
+            return self._batch.numbers[value]
+        return np.int32(value) if isinstance(value, int) else value
+
+    def _convolution(self, layer: Convolution) -> None:
+        weights, bias = self._device.weights[id(layer)]
+        inputs, outputs = layer.source.rows, layer.out.rows
+        kind = layer.weights.shape[2:]
+        if kind == (3, 3):
+            self._winograd(layer, weights, bias)
+            return
+        source: Any = layer.source
+        depth = layer.weights[0].size
+        if LINE in kind:
+            source = self._batch.lines
+            self._plain(
+                "lines", (SQUARES * self._boards, inputs), layer.source, source, kind[1] == LINE, inputs, self._boards
+            )
+        squares = layer.out.squares
+        self._product(
+            self._device.parameters.direct,
+            weights,
+            source,
+            layer.out,
+            1,
+            outputs,
+            squares,
+            depth,
+            bias=bias,
+            residual=layer.residual,
+            activation=layer.activation,
+        )
+
+    def _winograd(self, layer: Convolution, weights: Any, bias: Any) -> None:
+        parameters, (before, after) = self._device.parameters, self._batch.points
+        defines = {"OUTPUT": parameters.output, "TILES": parameters.tiles}
+        tiles = LINE // parameters.tiles
+        inputs, outputs = layer.source.rows, layer.out.rows
+        get = self._device.kernels.get
+        self._append(
+            get("winograd.cl", "winograd_transform", **defines),
+            (self._boards, tiles, inputs),
+            layer.source,
+            before,
+            inputs,
+            self._boards,
+            local=parameters.transform,
+        )
+        self._product(
+            parameters.convolutions, weights, before, after, (parameters.output + 2) ** 2, outputs, LINE, inputs
+        )
+        residual = layer.residual or layer.source
+        self._append(
+            get("winograd.cl", "winograd_untransform", **defines),
+            (self._boards, tiles, outputs),
+            after,
+            bias,
+            residual,
+            layer.out,
+            layer.residual is not None,
+            layer.activation,
+            outputs,
+            self._boards,
+            local=parameters.untransform,
+        )
+
+    def _product(
+        self,
+        shape: Registers | Tiled,
+        weights: Any,
+        source: Any,
+        out: Any,
+        count: int,
+        rows: int,
+        squares: int,
+        depth: int,
+        *,
+        bias: Any = None,
+        residual: Value | None = None,
+        activation: int = 0,
+    ) -> None:
+        columns = squares * self._boards
+        arguments = (
+            weights,
+            source,
+            weights if bias is None else bias,
+            residual or source,
+            out,
+            bias is not None,
+            residual is not None,
+            activation,
+            rows,
+        )
+        if isinstance(shape, Registers):
+            width = shape.columns if squares % shape.columns == 0 else 1
+            kernel = self._device.kernels.gemm(shape, width)
+            self._append(kernel, (-(-rows // shape.rows), columns // width, count), *arguments, columns, depth)
+        else:
+            columns *= self._lanes
+            sizes = (-(-rows // shape.MWG) * shape.MDIMC, -(-columns // shape.NWG) * shape.NDIMC, count)
+            padded = -(-rows // shape.VWM) * shape.VWM
+            self._append(
+                self._device.kernels.gemm(shape),
+                sizes,
+                *arguments,
+                columns,
+                depth,
+                padded,
+                local=(shape.MDIMC, shape.NDIMC, 1),
+            )
