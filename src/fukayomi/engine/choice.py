@@ -46,7 +46,6 @@ from fukayomi.engine.evaluators.backends.native import Native, refusal
 from fukayomi.engine.evaluators.backends.network_file import PARAMETER_SUFFIXES, NetworkFile
 from fukayomi.engine.evaluators.backends.torch import REMEDY as TORCH_REMEDY
 from fukayomi.engine.evaluators.backends.torch import SUFFIX as PARAMETER_SUFFIX
-from fukayomi.engine.evaluators.backends.torch import TorchCpu, TorchCuda
 from fukayomi.engine.evaluators.library_calls import LIBRARY_CALLS
 from fukayomi.engine.evaluators.protocol import NetworkEvaluator
 from fukayomi.engine.evaluators.timing import PROBES, filled_slot, probe_positions, run_batches
@@ -212,14 +211,14 @@ def divided(network: NetworkFile, wanted: Plan, devices: int) -> Plan:
 def find_candidates(network: NetworkFile, wanted: Plan) -> list[tuple[Backend, str]]:
     """The backends and precisions that are allowed and can run the network here, the most exact precision first.
 
-    With "auto" they are those on a GPU, where there are any, otherwise those on the CPU.
+    With "auto" they are the automatic ones, or the others for a file that only those can run; of these, those on a GPU,
+    where there are any, otherwise those on the CPU.
 
     Raises:
         EvaluatorError: There are none; the message says why, and what helps.
     """
     if wanted.backend == "auto":
-        backends = [backend for backend in map(get_backend, BACKENDS) if backend.is_automatic]
-        found = [backend for backend in backends if backend.precisions(network) and backend.problem() is None]
+        found = _usable(network, is_automatic=True) or _usable(network, is_automatic=False)
         found = [backend for backend in found if backend.on_gpu] or found
     else:
         found = [get_backend(wanted.backend)]
@@ -237,6 +236,12 @@ def find_candidates(network: NetworkFile, wanted: Plan) -> list[tuple[Backend, s
             f"DNN_Precision {wanted.precision} is not possible here for {network.path}, only {possible}"
         )
     return sorted(allowed, key=lambda pair: PRECISIONS.index(pair[1]))
+
+
+def _usable(network: NetworkFile, *, is_automatic: bool) -> list[Backend]:
+    """The backends of one of the two sorts that can run a network here."""
+    backends = [backend for backend in map(get_backend, BACKENDS) if backend.is_automatic == is_automatic]
+    return [backend for backend in backends if backend.precisions(network) and backend.problem() is None]
 
 
 def has_gpu(network: NetworkFile) -> bool:
@@ -398,13 +403,9 @@ def unreadable(network: NetworkFile, provider: str) -> str:
         return refusal(network)
     if network.is_sparse:
         return refusal(network) if provider == "auto" else f"{path}: only DNN_Provider native runs sparse networks"
-    is_torch = provider in (TorchCpu.name, TorchCuda.name)
     if path.suffix not in PARAMETER_SUFFIXES:
-        export = f"if fukayomi exported this file, fukayomi export {path} {path.stem}{PARAMETER_SUFFIX} makes one"
-        reads = f"; it reads parameter files ({PARAMETER_SUFFIX}) alone; {export}" if is_torch else ""
-        return f"{path}: {option} cannot read it{reads}"
-    target = path.with_suffix(PARAMETER_SUFFIX if is_torch else ".onnx")
-    export = f"export it: fukayomi export {path} {target}"
+        return f"{path}: {option} cannot read it"
+    export = f"export it: fukayomi export {path} {path.with_suffix('.onnx')}"
     if path.suffix != PARAMETER_SUFFIX:
         return f"{path} is a checkpoint, not a network; {export}"
     if provider == "auto":

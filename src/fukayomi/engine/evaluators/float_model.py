@@ -81,7 +81,7 @@ class FloatModel(ABC):
         Raises:
             EvaluatorError: The file is not a network for shogi.
         """
-        self._types, self.fixed_batch = _check_interface(self.path, inputs, outputs)
+        self._types, self.fixed_batch = check_interface(self.path, inputs, outputs)
         if any(port.name == "input2" and list(port.shape[1:2]) == [FEATURES2 + 1] for port in inputs):
             self.shapes = INPUTS_WITH_COLOUR
 
@@ -165,13 +165,27 @@ class FloatModel(ABC):
 
     def check_numbers(self, policy: Floats, values: Floats) -> None:
         """Check that outputs are finite logits and probabilities; raises EvaluatorError if they are not."""
-        if not np.isfinite(policy).all():
-            raise EvaluatorError(f"{self.path}: output_policy has a number that is not finite")
-        if not ((values >= 0) & (values <= 1)).all():
-            raise EvaluatorError(
-                f"{self.path}: output_value must be a win probability, from 0 to 1; it is {values.min()} to "
-                f"{values.max()}. A network that ends in a logit must be exported with a sigmoid"
-            )
+        check_values(self.path, is_finite=bool(np.isfinite(policy).all()), values=values)
+
+
+def check_values(path: Path, *, is_finite: bool, values: Floats) -> None:
+    """Check the outputs of a network.
+
+    Args:
+        path: The file, for messages.
+        is_finite: Whether all logits are finite.
+        values: [N]
+
+    Raises:
+        EvaluatorError: They are not, or the values are no probabilities.
+    """
+    if not is_finite:
+        raise EvaluatorError(f"{path}: output_policy has a number that is not finite")
+    if not ((values >= 0) & (values <= 1)).all():
+        raise EvaluatorError(
+            f"{path}: output_value must be a win probability, from 0 to 1; it is {values.min()} to "
+            f"{values.max()}. A network that ends in a logit must be exported with a sigmoid"
+        )
 
 
 def next_power_of_two(n: int, capacity: int) -> int:
@@ -187,7 +201,7 @@ def _rows(features: Floats, start: int, size: int) -> Floats:
     return np.concatenate([rows, np.zeros((size - len(rows), *rows.shape[1:]), np.float32)])
 
 
-def _check_interface(path: Path, inputs: Sequence[Port], outputs: Sequence[Port]) -> tuple[dict[str, str], int]:
+def check_interface(path: Path, inputs: Sequence[Port], outputs: Sequence[Port]) -> tuple[dict[str, str], int]:
     """Check inputs and outputs as far as the file declares them.
 
     Returns:

@@ -77,7 +77,7 @@ class Backend(Protocol):
     on_gpu: bool
     """True if it needs a GPU."""
     is_automatic: bool
-    """True if it may be chosen without being named."""
+    """True if it may be chosen without being named. The others are chosen only for files that none of these can run."""
     libraries: Sequence[str]
     """Distributions whose versions decide how fast it is."""
     batches: Sequence[int]

@@ -1,23 +1,33 @@
-"""Networks of parameter files (.safetensors) in torch. Needs ``pip install '.[train]'``."""
+"""Networks in torch, of ONNX files and of parameter files (.safetensors). Needs ``pip install '.[torch]'``."""
 
 from collections.abc import Sequence
 
 from fukayomi.engine.evaluators.backends.backend import Model, Plan, missing_library
-from fukayomi.engine.evaluators.backends.machine import cpu_features, gpu_names
+from fukayomi.engine.evaluators.backends.machine import cpu_features
 from fukayomi.engine.evaluators.backends.network_file import NetworkFile
-from fukayomi.engine.evaluators.backends.onnx import CPU_BATCHES, GPU_BATCHES
+from fukayomi.engine.evaluators.backends.onnx import CPU_BATCHES
+from fukayomi.engine.evaluators.backends.torch_build import gpu_build, has_gpu_driver
+from fukayomi.engine.evaluators.library_calls import load_library
 
 SUFFIX = ".safetensors"
-REMEDY = "pip install '.[train]' in a checkout of fukayomi"
+REMEDY = "pip install '.[torch]' in a checkout of fukayomi"
+GPU_BATCHES = (32, 64, 104, 128, 208, 256)
+"""104 and 208 boards of 81 squares fill the 132 processors of a large GPU once and twice with tiles of 128 rows, where
+256 channels are two tiles wide: 104 * 81 / 128 * 2 = 132."""
+
+
+def reads(network: NetworkFile) -> bool:
+    """True if torch reads a file."""
+    return network.is_onnx or network.path.suffix == SUFFIX
 
 
 class TorchCpu:
-    """Torch on the CPU."""
+    """Torch on the CPU. Chosen unasked for parameter files alone, which nothing else reads: others are faster."""
 
     name = "torch"
     title = "torch, CPU"
     on_gpu = False
-    is_automatic = True
+    is_automatic = False
     libraries: Sequence[str] = ("torch",)
     batches: Sequence[int] = CPU_BATCHES
 
@@ -27,46 +37,52 @@ class TorchCpu:
 
     def precisions(self, network: NetworkFile) -> Sequence[str]:
         """fp32, and bf16 where the CPU computes in it."""
-        if network.path.suffix != SUFFIX:
+        if not reads(network):
             return ()
         return ("fp32", "bf16") if "BF16" in cpu_features() else ("fp32",)
 
     def open(self, network: NetworkFile, plan: Plan) -> Model:
         """The network with its BatchNorm folded; the threads are those of the process."""
+        load_library("onnx")
         from fukayomi.engine.evaluators.backends.torch_model import TorchCpuModel
 
         return TorchCpuModel(network.path, precision=plan.precision, threads=plan.threads)
 
 
 class TorchCuda:
-    """Torch on a GPU by CUDA, with a graph for each batch size."""
+    """Torch on a GPU, with a graph for each batch size: NVIDIA's by CUDA, AMD's by ROCm, which torch calls CUDA too."""
 
     name = "torch-cuda"
-    title = "torch, CUDA"
+    title = "torch, GPU"
     on_gpu = True
     is_automatic = True
     libraries: Sequence[str] = ("torch",)
     batches: Sequence[int] = GPU_BATCHES
 
     def problem(self) -> str | None:
-        """No GPU, or torch without CUDA."""
+        """No GPU, or torch without code for it. Imports torch only where both are there."""
         missing = TorchCpu().problem()
         if missing is not None:
             return missing
-        if not gpu_names():
-            return "there is no NVIDIA GPU, or its driver is not installed (nvidia-smi)"
-        from fukayomi.engine.evaluators.backends.torch_model import has_cuda
+        if not gpu_build():
+            return (
+                "the installed torch has no code for GPUs: pytorch.org names the pip install of its builds for CUDA "
+                "(NVIDIA) and ROCm (AMD)"
+            )
+        if not has_gpu_driver():
+            return "there is no GPU of NVIDIA or AMD, or its driver is not installed"
+        from fukayomi.engine.evaluators.backends.torch_device import gpu_problem
 
-        return (
-            None if has_cuda() else "the installed torch has no CUDA: pip install torch from pytorch.org's CUDA index"
-        )
+        return gpu_problem(gpu_build())
 
     def precisions(self, network: NetworkFile) -> Sequence[str]:
-        """fp32, fp16 and bf16."""
-        return ("fp32", "fp16", "bf16") if network.path.suffix == SUFFIX else ()
+        """fp32, fp16 and bf16. fp32 is computed as such, not as TF32."""
+        return ("fp32", "fp16", "bf16") if reads(network) else ()
 
     def open(self, network: NetworkFile, plan: Plan) -> Model:
         """The network on the plan's GPU."""
-        from fukayomi.engine.evaluators.backends.torch_model import TorchCudaModel
+        load_library("onnx")
+        from fukayomi.engine.evaluators.backends.torch_device import Gpu
+        from fukayomi.engine.evaluators.backends.torch_gpu import TorchGpuModel
 
-        return TorchCudaModel(network.path, precision=plan.precision, gpu=plan.gpu)
+        return TorchGpuModel(network.path, precision=plan.precision, device=Gpu(plan.gpu, network.path))
