@@ -27,6 +27,7 @@ BACKENDS = {
     "tensorrt": "fukayomi.engine.evaluators.backends.onnx:OnnxTensorrt",
     "torch": "fukayomi.engine.evaluators.backends.torch:TorchCpu",
     "torch-cuda": "fukayomi.engine.evaluators.backends.torch:TorchCuda",
+    "opencl": "fukayomi.engine.evaluators.backends.opencl.backend:OpenCl",
 }
 
 
