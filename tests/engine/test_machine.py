@@ -3,7 +3,7 @@
 import re
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -120,7 +120,7 @@ class FakeRegistry:
     HKEY_LOCAL_MACHINE = "HKLM"
 
     @contextmanager
-    def OpenKey(self, key: object, name: str) -> Iterator[object]:  # noqa: N802  # winreg's names
+    def OpenKey(self, key: object, name: str) -> Generator[object]:  # noqa: N802  # winreg's names
         yield ADAPTERS if key == "HKLM" else ADAPTERS[name]
 
     def QueryInfoKey(self, key: dict[str, object]) -> tuple[int]:  # noqa: N802

@@ -9,7 +9,6 @@ import hashlib
 import json
 import threading
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
@@ -67,7 +66,7 @@ class OnnxProvider:
     """Other distributions that decide how fast it is."""
     system: str = ""
     """The only system on which it runs, as `machine.system` names it; "" for any."""
-    precision_options: Mapping[str, Mapping[str, str]]
+    precision_options: ClassVar[Mapping[str, Mapping[str, str]]]
     """Its precisions, each with the options that ask for it."""
     device_option: str = "device_id"
     """Option that takes the number of the GPU; "" where it has one device."""
@@ -115,9 +114,7 @@ class OnnxProvider:
         from fukayomi.engine.evaluators.backends.onnx_model import OnnxModel
 
         if plan.gpu and not self.device_option:
-            raise EvaluatorError(
-                f"DNN_Provider {self.name} has one device; device {plan.gpu + 1} needs another provider"
-            )
+            raise EvaluatorError(f"DNN_Provider {self.name} has one device: there is no device {plan.gpu + 1}")
         if self.folder_option:
             folder = self.folder(network, plan)
             try:
@@ -160,9 +157,9 @@ class OnnxProvider:
         """ONNX Runtime's object for the device of a provider that is a plug-in; None for one that is built in."""
         return None
 
-    def lock(self) -> AbstractContextManager[Any]:
-        """Held while a batch is computed."""
-        return nullcontext()
+    def lock(self) -> "threading.Lock | None":
+        """Held while a batch is computed; None where several may be computed at once."""
+        return None
 
 
 class OnnxCuda(OnnxProvider):
@@ -230,7 +227,7 @@ class OnnxDirectMl(OnnxProvider):
     has_fixed_batch = True
     precision_options: ClassVar = {"fp32": {}}
 
-    def lock(self) -> AbstractContextManager[Any]:
+    def lock(self) -> threading.Lock:
         """One for each session."""
         return threading.Lock()
 
@@ -314,6 +311,6 @@ class OnnxWebGpu(OnnxProvider):
             raise EvaluatorError(f"DNN_Provider {self.name}: {found}")
         return found
 
-    def lock(self) -> AbstractContextManager[Any]:
+    def lock(self) -> threading.Lock:
         """One for the process."""
         return self._lock

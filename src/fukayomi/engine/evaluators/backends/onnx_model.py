@@ -1,6 +1,7 @@
 """An ONNX file with dlshogi's inputs and outputs in ONNX Runtime."""
 
-from contextlib import AbstractContextManager, nullcontext
+import threading
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, Protocol, cast
 
@@ -60,7 +61,7 @@ class OnnxModel(FloatModel):
         plugin: Any = None,
         threads: int = 0,
         batch: int = 0,
-        lock: AbstractContextManager[Any] | None = None,
+        lock: "threading.Lock | None" = None,
     ) -> None:
         super().__init__(NetworkFile(path).path)
         self._is_on_cpu = provider == CPU

@@ -78,7 +78,7 @@ class OpenVinoGpu:
     kind = "GPU"
     """OpenVINO's name of such devices, which a dot and a number follow where there are several."""
     driver = "install Intel's driver, on Linux the package intel-opencl-icd"
-    precision_options: Mapping[str, Mapping[str, str]] = {
+    precision_options: ClassVar[Mapping[str, Mapping[str, str]]] = {
         "fp32": {"INFERENCE_PRECISION_HINT": "f32"},
         "fp16": {"INFERENCE_PRECISION_HINT": "f16"},
     }

@@ -40,7 +40,7 @@ class OpenVinoModel(FloatModel):
     def __init__(self, path: Path, *, device: str, options: Mapping[str, Any], batch: int = 0) -> None:
         super().__init__(path)
         try:
-            core = _the_core()
+            core = the_core()
             model = core.read_model(str(path))
         except Exception as error:  # OpenVINO's errors have no common base
             raise EvaluatorError(f"{path}: OpenVINO cannot load it: {error}") from error
@@ -68,7 +68,7 @@ class OpenVinoModel(FloatModel):
 
 def available_devices() -> Sequence[str]:
     """OpenVINO's names of the devices that it finds: "CPU", "GPU" or "GPU.0" and "GPU.1", "NPU"."""
-    return cast("list[str]", _the_core().available_devices)
+    return cast("list[str]", the_core().available_devices)
 
 
 @cache
@@ -83,7 +83,8 @@ def _core() -> Any:
         return thread.submit(_load_plugin).result()
 
 
-def _the_core() -> Any:
+def the_core() -> Any:
+    """OpenVINO's Core, one for the process."""
     with _LOADING:  # two threads must not load two
         return _core()
 
