@@ -9,10 +9,10 @@ import pytest
 from fake_computer import FakeComputer, fake_computer, fake_plugin
 from toy_network import write_network
 
-from fukayomi.engine import EvaluatorError, Network
+from fukayomi.engine import EvaluatorError, Network, choice
 from fukayomi.engine.choice import find_candidates
 from fukayomi.engine.evaluators.backends import gpu_libraries
-from fukayomi.engine.evaluators.backends.backend import Plan, get_backend
+from fukayomi.engine.evaluators.backends.backend import Model, Plan, get_backend
 from fukayomi.engine.evaluators.backends.machine import Gpu
 from fukayomi.engine.evaluators.backends.network_file import NetworkFile, int8_path
 from fukayomi.engine.evaluators.timing import filled_slot, probe_positions
@@ -171,8 +171,11 @@ def test_a_mac_keeps_what_it_compiles_apart(
         get_backend("coreml").open(NetworkFile(network), Plan("coreml", precision, 1, 2, 16, gpu=1))
 
 
+COMPILING = ("directml", "coreml", "migraphx", "openvino-gpu", "openvino-npu")
+
+
 @pytest.mark.parametrize("batch", ["batch", "", 4])
-@pytest.mark.parametrize("backend", ["directml", "coreml", "migraphx", "openvino-gpu", "openvino-npu"])
+@pytest.mark.parametrize("backend", COMPILING)
 def test_one_batch_size_is_compiled_and_filled_up(
     network: Path, monkeypatch: pytest.MonkeyPatch, backend: str, batch: int | str
 ) -> None:
@@ -180,11 +183,36 @@ def test_one_batch_size_is_compiled_and_filled_up(
     with Network(path, device="cpu", precision="fp32", threads=1, batch_size=8) as exact:
         expected = exact.evaluate([Position()] * 3)
     computer = fake_computer(monkeypatch, **COMPUTERS[backend])  # pyright: ignore[reportArgumentType]
-    with Network(path, device=backend, precision=get_backend(backend).precisions(NetworkFile(path))[0]) as found:
-        assert found.evaluator.batch_size == (4 if batch == 4 else get_backend(backend).batches[-1])
+    precision = get_backend(backend).precisions(NetworkFile(path))[0]
+    with Network(path, device=backend, precision=precision, batch_size=200) as found:
+        assert found.evaluator.batch_size == (4 if batch == 4 else 200)
         np.testing.assert_allclose(found.evaluate([Position()] * 3).winrates, expected.winrates, atol=1e-3)
     sizes = {shape[0] for _, _, shape in computer.compiled} or set(computer.batches)
-    assert sizes == {4 if batch == 4 else get_backend(backend).batches[-1]}
+    assert sizes == {4 if batch == 4 else 200}
+
+
+@pytest.mark.parametrize("backend", COMPILING)
+def test_the_batch_size_that_is_compiled_is_measured(
+    network: Path, monkeypatch: pytest.MonkeyPatch, backend: str
+) -> None:
+    computer = fake_computer(monkeypatch, **COMPUTERS[backend])  # pyright: ignore[reportArgumentType]
+    precisions = get_backend(backend).precisions(NetworkFile(network))
+    batches = get_backend(backend).batches
+
+    def speed(model: Model, plan: Plan, *_: object, **__: object) -> float:
+        assert model.fixed_batch == plan.batch_size
+        return 2e4 if plan.batch_size >= batches[len(batches) // 2] else 1e4
+
+    monkeypatch.setattr(choice, "_speed", speed)
+    for _ in range(2):  # measured, then remembered
+        with Network(network, device=backend) as found:
+            assert found.evaluator.batch_size == batches[len(batches) // 2]
+            assert found.evaluator.plan.precision == precisions[0]
+            computer.batches.clear()
+            found.evaluate([Position()])
+        assert set(computer.batches) <= {found.evaluator.batch_size}
+    with Network(network, device=backend, batch_size=200) as found:  # more than any that is measured
+        assert found.evaluator.batch_size == 200
 
 
 def test_the_gpus_of_openvino_are_those_of_its_list(network: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -74,7 +74,11 @@ class Model(Protocol):
 
 
 class Backend(Protocol):
-    """A library on a kind of device."""
+    """A library on a kind of device.
+
+    One that compiles a network for the plan's batch size, to which it fills smaller batches up, also has
+    `has_fixed_batch`, True.
+    """
 
     name: str
     """Value of DNN_Provider."""
@@ -102,7 +106,8 @@ class Backend(Protocol):
 
         Args:
             network: The file.
-            plan: Nothing in it is open, but other batch sizes of `batches` may be tried on the model.
+            plan: Nothing in it is open, but other batch sizes of `batches` may be tried on the model, unless it
+                `has_fixed_batch`.
 
         Raises:
             EvaluatorError: It is no network for shogi, or the library failed.

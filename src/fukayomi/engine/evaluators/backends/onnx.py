@@ -223,7 +223,7 @@ class OnnxDirectMl(OnnxProvider):
     provider = "DmlExecutionProvider"
     package = "onnxruntime-directml"
     system = "Windows"
-    batches = (64,)
+    batches = (16, 32, 64, 128)
     has_fixed_batch = True
     precision_options: ClassVar = {"fp32": {}}
 
@@ -269,7 +269,7 @@ class OnnxCoreMl(OnnxProvider):
     provider = "CoreMLExecutionProvider"
     package = "onnxruntime"
     system = "macOS"
-    batches = (32,)
+    batches = (16, 32, 64)
     has_fixed_batch = True
     device_option = ""
     folder_option = "ModelCacheDirectory"

@@ -74,7 +74,8 @@ class OpenVinoGpu:
     on_gpu = True
     is_automatic = False
     libraries = ("openvino",)
-    batches: Sequence[int] = (32,)
+    batches: Sequence[int] = (8, 16, 32, 64)
+    has_fixed_batch = True
     kind = "GPU"
     """OpenVINO's name of such devices, which a dot and a number follow where there are several."""
     driver = "install Intel's driver, on Linux the package intel-opencl-icd"
