@@ -31,6 +31,7 @@ class OpenCl:
     name = "opencl"
     title = "OpenCL"
     libraries: Sequence[str] = ("pyopencl",)
+    has_devices = True
 
     @property
     def on_gpu(self) -> bool:
