@@ -31,9 +31,12 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(("backend", "precision"), [("openvino", "fp32"), ("torch", "fp32"), ("torch", "bf16")])
+@pytest.mark.parametrize(
+    ("backend", "precision"),
+    [("openvino", "fp32"), ("torch", "fp32"), ("torch", "bf16"), ("opencl", "fp32"), ("opencl", "fp16")],
+)
 def test_all_libraries_compute_the_same(kind: str, backend: str, precision: str, files: dict[str, Path]) -> None:
-    file = files[kind] if backend == "openvino" else files[kind].with_suffix(".safetensors")
+    file = files[kind].with_suffix(".safetensors") if backend == "torch" else files[kind]
     if problem := get_backend(backend).problem():
         pytest.skip(problem)
     if precision not in get_backend(backend).precisions(NetworkFile(file)):

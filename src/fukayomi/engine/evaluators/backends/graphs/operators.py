@@ -246,6 +246,8 @@ def _gather(node: Node) -> None:
 
 
 def _concat(node: Node) -> None:
+    if len(node.inputs) == 1:
+        return node.pass_on(node.value())
     parts = [node.either(number) for number in range(len(node.inputs))]
     axis: int = node.attribute("axis", 0) % len(parts[0].shape)
     others = {(*part.shape[:axis], *part.shape[axis + 1 :]) for part in parts}
@@ -254,6 +256,7 @@ def _concat(node: Node) -> None:
     shape = list(parts[0].shape)
     shape[axis] = sum(part.shape[axis] for part in parts)
     node.emit("Concat", [part.name for part in parts], shape, axis=axis)
+    return None
 
 
 def _pad(node: Node) -> None:

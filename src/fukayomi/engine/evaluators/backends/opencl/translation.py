@@ -238,11 +238,16 @@ class Translator:
         return replace(view, scale=view.scale * factor)
 
     def mean(self, operation: Operation) -> Term:
-        """Mean over the board."""
-        source = self._whole(operation.inputs[0])
-        if operation.settings["axes"] != (2, 3) or source.squares != SQUARES:
+        """Mean over the board, and of all channels too."""
+        source, axes = self._whole(operation.inputs[0]), operation.settings["axes"]
+        if axes not in ((2, 3), (1, 2, 3)) or source.squares != SQUARES:
             raise GraphError("a mean of something else than the board")
-        return self._shaped(self._made(Mean(source, Value(source.rows, 1))), operation)
+        made = self._made(Mean(source, Value(source.rows, 1)))
+        if axes[0] == 1:
+            weights = np.full((1, source.rows, 1, 1), 1 / source.rows, np.float32)
+            out = Value(1, 1)
+            made = self._made(Convolution(made.value, out, weights, np.zeros(1, np.float32), Activation.NONE))
+        return self._shaped(made, operation)
 
     def product(self, operation: Operation) -> Term:
         """MatMul: of queries and keys, or of weights and values."""
