@@ -191,7 +191,7 @@ class OnnxTensorrt(OnnxCuda):
     provider = "TensorrtExecutionProvider"
     further_libraries = ("tensorrt", "tensorrt-cu12", "tensorrt-cu13")
     folder_option = "trt_engine_cache_path"
-    precision_options: ClassVar = {"fp16": {"trt_fp16_enable": "1", "trt_engine_cache_enable": "1"}}
+    precision_options: ClassVar = {"fp16": {"trt_fp16_enable": "True", "trt_engine_cache_enable": "True"}}
 
     def options(self, network: NetworkFile, plan: Plan) -> dict[str, str]:
         """One compiled engine for all batches that are measured, or up to the plan's, kept for the next start."""
@@ -244,7 +244,7 @@ class OnnxMigraphx(OnnxProvider):
     batches = (128,)
     has_fixed_batch = True
     folder_option = "migraphx_model_cache_dir"
-    precision_options: ClassVar = {"fp32": {}, "fp16": {"migraphx_fp16_enable": "1"}}
+    precision_options: ClassVar = {"fp32": {}, "fp16": {"migraphx_fp16_enable": "True"}}
 
     def hardware_problem(self) -> str | None:
         """No GPU of AMD's; under WSL only Windows knows them."""
