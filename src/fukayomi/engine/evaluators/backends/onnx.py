@@ -1,12 +1,13 @@
 """Networks in ONNX Runtime: on the CPU, and on whatever else its execution providers reach.
 
 A provider is a row of the table of backends: a class of attributes that says where it runs, which package has it, and
-with which options it computes each precision. None of them has been tried on a GPU here, but for `webgpu` on a driver
-that computes on the CPU.
+with which options it computes each precision. None has been tried on a GPU; `webgpu` ran with a driver that computes on
+the CPU.
 """
 
 import hashlib
 import json
+import platform
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -145,7 +146,7 @@ class OnnxProvider:
         What is compiled is good for one network on one kind of GPU with one version of the libraries and of the system.
         ONNX Runtime does not check all of that, so each has a folder of its own.
         """
-        known = (network.digest, machine.gpu_names(), versions(self.libraries), machine.release(), plan.precision)
+        known = (network.digest, machine.gpu_names(), versions(self.libraries), platform.release(), plan.precision)
         key = json.dumps([*known, self.largest_batch(plan)])
         return cache_folder() / self.name / hashlib.sha256(key.encode()).hexdigest()[:32]
 
