@@ -10,7 +10,14 @@ from fukayomi.engine.evaluators.backends.backend import get_backend
 from fukayomi.engine.evaluators.backends.network_file import NetworkFile
 from fukayomi.engine.evaluators.timing import probe_positions
 
-KINDS = ["pre-activation", "all but pre-activation"]
+KINDS = ["pre-activation", "all but pre-activation", "residual, silu", "Transformer"]
+CASES = [
+    ("openvino", "fp32", ".onnx"),
+    ("torch", "fp32", ".onnx"),
+    ("torch", "bf16", ".onnx"),
+    ("torch", "fp32", ".safetensors"),
+    ("torch", "bf16", ".safetensors"),
+]
 
 
 @pytest.fixture(scope="module")
@@ -25,15 +32,17 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     files = {kind: folder / f"{number}.onnx" for number, kind in enumerate(KINDS)}
     for kind, file in files.items():
         network = shaken(SHAPES[kind])
-        export_onnx(network, file)
+        export_onnx(network, file, half=kind == "Transformer")
         save_parameters(network, file.with_suffix(".safetensors"))
     return files
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(("backend", "precision"), [("openvino", "fp32"), ("torch", "fp32"), ("torch", "bf16")])
-def test_all_libraries_compute_the_same(kind: str, backend: str, precision: str, files: dict[str, Path]) -> None:
-    file = files[kind] if backend == "openvino" else files[kind].with_suffix(".safetensors")
+@pytest.mark.parametrize(("backend", "precision", "suffix"), CASES)
+def test_all_libraries_compute_the_same(
+    kind: str, backend: str, precision: str, suffix: str, files: dict[str, Path]
+) -> None:
+    file = files[kind].with_suffix(suffix)
     if problem := get_backend(backend).problem():
         pytest.skip(problem)
     if precision not in get_backend(backend).precisions(NetworkFile(file)):
@@ -47,4 +56,4 @@ def test_all_libraries_compute_the_same(kind: str, backend: str, precision: str,
 
 
 def test_a_file_says_whether_it_takes_the_colour_to_move(files: dict[str, Path]) -> None:
-    assert [NetworkFile(files[kind]).has_colour_plane for kind in KINDS] == [False, True]
+    assert [NetworkFile(files[kind]).has_colour_plane for kind in KINDS] == [False, True, False, False]
