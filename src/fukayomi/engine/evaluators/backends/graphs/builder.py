@@ -62,7 +62,7 @@ class Builder:
     def keep(self, name: str, array: Array) -> str:
         """Keep a constant that operations read; returns its name."""
         self._require_memory(4 * array.size)
-        self.constants[name] = np.ascontiguousarray(array, np.float32)
+        self.constants[name] = np.asarray(array, np.float32, order="C")
         return name
 
     def find(self, name: str) -> Value | Array:

@@ -15,7 +15,7 @@ from fukayomi.engine.evaluators.backends.graphs.constants import (
     squeezed,
     unsqueezed,
 )
-from fukayomi.engine.evaluators.backends.graphs.graph import BATCH, GraphError
+from fukayomi.engine.evaluators.backends.graphs.graph import BATCH, GraphError, Shape
 
 
 def _conv(node: Node) -> None:
@@ -96,13 +96,20 @@ def _matmul(node: Node) -> None:
         inputs = [a.name, node.keep("weights", weights), node.keep("bias", np.zeros(len(weights)))]
         node.emit("Dense", inputs, [*a.shape[:-1], len(weights)])
         return
-    shape = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    shape = _broadcast(a.shape[:-2], b.shape[:-2])
     node.emit("MatMul", [a.name, b.name], [*shape, a.shape[-2], b.shape[-1]])
+
+
+def _broadcast(a: Shape, b: Shape) -> Shape:
+    try:
+        return np.broadcast_shapes(a, b)
+    except ValueError as error:
+        raise GraphError(f"{shape_text(a)} and {shape_text(b)} do not fit") from error
 
 
 def _binary(node: Node) -> None:
     a, b = node.either(0), node.either(1)
-    node.emit(node.operator, [a.name, b.name], np.broadcast_shapes(a.shape, b.shape))
+    node.emit(node.operator, [a.name, b.name], _broadcast(a.shape, b.shape))
 
 
 def _activation(node: Node) -> None:
