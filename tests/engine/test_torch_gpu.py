@@ -2,7 +2,10 @@
 
 import gc
 import threading
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +21,8 @@ from fukayomi.engine.network import embedded_network
 torch = pytest.importorskip("torch")
 
 from fake_gpu import FakeGpu, evaluator_of  # noqa: E402
+
+from fukayomi.engine.evaluators.backends.torch_gpu import GpuSlot  # noqa: E402
 
 
 @pytest.fixture
@@ -74,8 +79,10 @@ def test_what_a_slot_leaves_is_used_again(network: Path) -> None:
         del slot
         gc.collect()
     assert device.captures == made
+    slots = [evaluator.allocate(64), evaluator.allocate(64), second]
+    assert len({id(slot.lane) for slot in slots if isinstance(slot, GpuSlot)}) == 3
+    made = device.captures
     assert (evaluator.allocate(65).capacity, device.captures) == (65, made + 6)
-    assert second.capacity == 64
 
 
 def test_slots_of_several_gpus_run_at_once() -> None:
@@ -106,6 +113,7 @@ def test_slots_of_several_gpus_run_at_once() -> None:
         np.testing.assert_allclose(slot.values, expected.winrates[start : start + 16], atol=1e-6)
 
 
+PASSING = torch.ones(3)
 FULL = r"too little free memory: use a smaller DNN_Batch_Size or fewer UCT_Threads"
 LOST = r"has failed and cannot be used any more: start the program again"
 ERRORS = {
@@ -162,3 +170,21 @@ def test_the_plane_of_the_colour_to_move_reaches_a_network_that_asks_for_it(tmp_
     sfen = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL"
     found = evaluate(evaluator, [Position.from_sfen(f"{sfen} {side} - 1") for side in "bw"])
     assert found.winrates == pytest.approx([0.5, 1 / (1 + np.exp(-1 / 58))], abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("compute", "reason"),
+    [
+        (lambda own, other: own.copy_(own * own.sum().item()), "not permitted when stream is capturing"),
+        (lambda own, other: own.copy_(own if own.any() else -own), "not permitted when stream is capturing"),
+        (lambda own, other: own.copy_(own * torch.tensor(2.0)), "not permitted when stream is capturing"),
+        (lambda own, other: own.add_(other), "memory that will not be there"),
+        (lambda own, other: own.add_(PASSING), "memory that will not be there"),
+    ],
+    ids=["a number asked for", "a decision", "a number given", "another device", "other memory"],
+)
+def test_the_stand_in_is_strict(compute: Callable[[Any, Any], Any], reason: str) -> None:
+    device = FakeGpu()
+    own, other = device.zeros((3,), torch.float32), FakeGpu(1).zeros((3,), torch.float32)
+    with pytest.raises((RuntimeError, AssertionError), match=reason):
+        device.queue().capture(partial(compute, own, other))

@@ -16,8 +16,8 @@ from fukayomi.engine.evaluators.backends.network_file import NetworkFile
 from fukayomi.engine.evaluators.backends.torch_gpu import TorchGpuModel
 from fukayomi.engine.evaluators.protocol import NetworkEvaluator
 
-FORBIDDEN = ("_local_scalar_dense", "lift_fresh", "nonzero")
-"""Parts of torch's names of what a stream that is captured does not take: the CPU waits for it, or gives a number."""
+FORBIDDEN = {"_local_scalar_dense", "item", "is_nonzero", "nonzero", "equal", "lift_fresh"}
+"""Torch's names of what a stream that is captured does not take: the CPU waits for it, or gives a number."""
 
 
 class FakeGpu:
@@ -139,7 +139,7 @@ class Recorder(TorchDispatchMode):
         self._made: set[int] = set()
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if any(name in str(func) for name in FORBIDDEN):
+        if func.overloadpacket.__name__ in FORBIDDEN:
             raise RuntimeError(f"CUDA error: operation not permitted when stream is capturing ({func})")
         for tensor in tensors_of((args, kwargs)):
             known = memory(tensor) in self._made or self._device.owns(tensor)
