@@ -1,4 +1,4 @@
-"""Backends that read any ONNX file, with a toy network whose answers are known; torch, with parameter files."""
+"""Backends that read any ONNX file, with a toy network whose answers are known; torch, with parameter files too."""
 
 import subprocess
 import sys
@@ -38,7 +38,10 @@ SFENS = (
     "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1",
     "l6nl/5+P1gk/2np1S3/p1p4Pp/3P2Sp1/1PPb2P1P/P5GS1/R8/LN4bKL w RGgsn5p 1",
 )
-READERS = ("cpu", "openvino", "cuda", "directml", "coreml", "migraphx", "webgpu", "openvino-gpu")
+READERS = (
+    "cpu", "openvino", "cuda", "directml", "coreml", "migraphx", "webgpu", "openvino-gpu", "torch", "torch-cuda",
+    "opencl",
+)  # fmt: skip
 """Backends that read any ONNX file and compute in fp32; skipped where they are not there."""
 
 
@@ -176,7 +179,7 @@ def opened_in(path: Path, precision: str) -> NetworkEvaluator:
 
 def test_what_the_gpu_computes_around_the_network() -> None:
     torch = pytest.importorskip("torch")
-    from fukayomi.engine.evaluators.backends.torch_model import gather, unpack
+    from fukayomi.engine.evaluators.backends.torch_gpu import gather, unpack
 
     slot = PlaneSlot.zeros(2)
     fill(slot, SFENS)
@@ -209,13 +212,14 @@ def test_a_parameter_file_is_played_by_torch_alone(parameters: Path, tmp_path: P
         opened(damaged, "torch")
 
 
-def test_torch_names_the_files_that_it_reads(network: Path, tmp_path: Path) -> None:
-    with pytest.raises(EvaluatorError, match=r"DNN_Provider torch cannot read it; it reads .*\.safetensors"):
-        load(NetworkFile(network), Plan("torch"))
+def test_a_checkpoint_is_no_network(tmp_path: Path) -> None:
     checkpoint = tmp_path / "checkpoint.pt"
     checkpoint.write_bytes(b"")
-    with pytest.raises(EvaluatorError, match=r"fukayomi export .*checkpoint\.pt .*checkpoint\.safetensors"):
-        load(NetworkFile(checkpoint), Plan("torch"))
+    for backend in ("torch", "auto"):
+        with pytest.raises(
+            EvaluatorError, match=r"is a checkpoint, .* fukayomi export .*checkpoint\.pt .*checkpoint\.onnx"
+        ):
+            load(NetworkFile(checkpoint), Plan(backend))
 
 
 def test_more_threads_than_cpus_are_not_used(network: Path) -> None:

@@ -46,11 +46,14 @@ def open_network(path: Path, device: OpenClDevice, *, precision: str) -> "OpenCl
         EvaluatorError: The file holds no network that the kernels compute, or the driver failed.
     """
     try:
-        layers = translate(read_graph(path))
+        graph = read_graph(path)
+        layers = translate(graph)
     except GraphError as error:
-        raise EvaluatorError(f"{path}: {error}; DNN_Provider cpu runs every network") from error
+        raise EvaluatorError(f"{path}: OpenCL cannot load it: {error}. DNN_Provider cpu runs any ONNX file") from error
     parameters = replace(starting_parameters(device), storage16=precision == "fp16")
-    return OpenClModel(path, layers, device, parameters)
+    model = OpenClModel(path, layers, device, parameters)
+    model.fixed_batch = graph.batch
+    return model
 
 
 class OpenClModel:

@@ -289,11 +289,9 @@ class Translator:
 
     def _shaped(self, view: View, operation: Operation) -> View:
         """Numbers in the shape of an operation, in which axes may be taken together with N."""
-        shape = list(operation.shape)
-        if shape[0] != BATCH:
-            shape.insert(0, BATCH)
-            shape[1] //= BATCH
-        return replace(view, places=view.places.reshape(shape[1:]))
+        first, *rest = operation.shape
+        count = first // (self._graph.batch or BATCH)
+        return replace(view, places=view.places.reshape(rest if count == 1 else [count, *rest]))
 
     def transpose(self, operation: Operation) -> Term:
         """Transpose: of the axes after the first."""
