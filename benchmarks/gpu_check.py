@@ -280,8 +280,8 @@ def _take_machine(check: Check, found: Check, device: str) -> None:
         sys.exit(f"machine: {part.state}: {part.problem or 'more minutes are needed'}; see {check.out / LOG}")
     check.refuse_another_computer(part.by_name["machine"])
     check.parts["machine"] = part
-    check.choose_device(device)
     check.write()
+    check.choose_device(device)
 
 
 def _say(text: str) -> None:

@@ -31,8 +31,8 @@ TEST_FILE = "tests/engine/test_gpu.py"
 TEST_LINE = re.compile(r"^\S+::(\S+) (PASSED|FAILED|SKIPPED|ERROR)\b(?: \((.*)\))?")
 REPEATS = 2
 ROUNDS = 3
-LEAST_S = 0.05
-"""Least time of a measurement."""
+LEAST_S = 1.0
+"""Least time of a measurement that tells something; unless `Job.longest_s` is less."""
 GPU_GAMES, CPU_GAMES = 1024, 16
 """Games of self-play at once."""
 PLAYOUTS = 800
@@ -45,6 +45,8 @@ ENDLESS = 10_000_000
 """Steps of a run whose speed is not known yet."""
 CHUNKS = 4
 """Evaluations of a training, after equal shares of its time."""
+SET_ASIDE_S = 30.0
+"""Time for the last of them and its export."""
 
 
 @dataclass(frozen=True)
@@ -104,11 +106,12 @@ class Clock:
 
         The time that the last thing took besides is set aside.
         """
-        if self.left < max(self._overhead, LEAST_S):
+        least_s = min(LEAST_S, longest_s)
+        if self.left < self._overhead + measurements * least_s:
             return None
         each = self.left / count
         measured = (each - self._overhead) if self._overhead else each / 2
-        return max(LEAST_S, min(longest_s, measured / measurements))
+        return max(least_s, min(longest_s, measured / measurements))
 
     def note(self, seconds: float, measured: float) -> None:
         """A thing took so many seconds, of which it was measured for some."""
@@ -361,29 +364,33 @@ def train(job: Job, clock: Clock) -> Iterator[Row]:
 
     run, exported = Path(job.work) / "run", Path(job.out) / EXPORTED
     data, test, device = Dataset(*job.train), Dataset(*job.test), _torch_device(job)
-    set_aside = min(30.0, 0.25 * job.seconds)
-    chunk_s = (clock.left - set_aside) / CHUNKS
+    end_s = min(SET_ASIDE_S, 0.25 * job.seconds)
+    chunk_s = (clock.left - end_s) / CHUNKS
     settings = TrainingSettings(
         batch=min(4096 if job.on_gpu else 256, len(data)), optimizer="muon", lr=0.01, weight_decay=0.02, warmup=200
     )
     begun = (run / "checkpoint.pt").exists()
     best = job.rows.get("best", {}).get("total_loss", float("inf")) if begun and exported.exists() else float("inf")
-    step, rate, finished = 0, 0.0, False
-    while clock.left > set_aside and not finished:
-        stop = _stop_after(min(chunk_s, clock.left - set_aside))
-        steps = step + max(1, round(rate * (clock.left - set_aside))) if rate else ENDLESS
+    step, rate, between_s, finished = 0, 0.0, 0.0, False
+    while (left := clock.left - end_s) > 0 and not finished:
+        # The learning rate is to reach 0 at the end: once the speed is known, the steps are what there is time for.
+        training_s = left - between_s * (left // (chunk_s + between_s))
+        steps = step + max(1, round(rate * training_s)) if rate else ENDLESS
+        stop = _stop_after(min(chunk_s, left))
         result = run_training(
             job.network, data, run, settings=settings.model_copy(update={"steps": steps}), device=device,
             checkpoint_interval=ENDLESS, resume=begun, listener=stop,
         )  # fmt: skip
+        trained = time.perf_counter()
         begun, step, rate, finished = True, result.step, stop.rate, result.finished
         metrics = evaluate(result.checkpoint, test, sample=10_000, device=device).as_dict()
-        row: Row = {"step": step, "positions": step * settings.batch, "steps_per_s": round(rate, 2), **metrics}
+        row: Row = {**metrics, "step": step, "trained": step * settings.batch, "steps_per_s": round(rate, 2)}
         yield {"name": f"step {step}", **row}
         if metrics["total_loss"] < best:
             best = metrics["total_loss"]
             export_network(result.checkpoint, exported, half=True)
             yield {"name": "best", **row, "network": job.network, "file": EXPORTED, "bytes": exported.stat().st_size}
+        between_s = time.perf_counter() - trained
 
 
 def _stop_after(seconds: float) -> Any:

@@ -148,7 +148,7 @@ BODIES: dict[str, Callable[[list[Row]], str]] = {
     ),
     "train": _of(
         {
-            "name": "", "positions": "positions", "policy_loss": "policy loss", "policy_accuracy": "policy accuracy",
+            "name": "", "trained": "trained on", "policy_loss": "policy loss", "policy_accuracy": "policy accuracy",
             "value_accuracy": "value accuracy", "total_loss": "loss",
         }
     ),

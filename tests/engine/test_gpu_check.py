@@ -106,7 +106,7 @@ def test_a_network_is_trained_on_and_the_best_is_kept(tmp_path: Path) -> None:
     assert steps == sorted(steps)
     assert rows["best"]["total_loss"] == min(row["total_loss"] for row in rows.values())
     assert rows["best"]["bytes"] == (out / "network.onnx").stat().st_size
-    assert {"policy_accuracy", "value_accuracy", "positions"} <= set(rows["best"])
+    assert {"policy_accuracy", "value_accuracy", "trained"} <= set(rows["best"])
 
 
 def test_what_cannot_run_is_said(tmp_path: Path) -> None:
