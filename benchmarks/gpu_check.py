@@ -196,15 +196,15 @@ def _listen(
     """Take in the rows of a part; its exit code, None if its time ran out."""
     assert process.stdin is not None
     assert process.stdout is not None
-    with contextlib.suppress(BrokenPipeError):  # it died at once; its exit code says so
-        process.stdin.write(job.encode())
-        process.stdin.close()
+    with contextlib.suppress(BrokenPipeError), process.stdin as pipe:  # it may have died at once; its exit code says so
+        pipe.write(job.encode())
     lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
     output = process.stdout
 
     def read() -> None:
-        for line in output:
-            lines.put(line)
+        with output:
+            for line in output:
+                lines.put(line)
         lines.put(None)
 
     threading.Thread(target=read, daemon=True).start()

@@ -109,6 +109,82 @@ def test_a_network_is_trained_on_and_the_best_is_kept(tmp_path: Path) -> None:
     assert {"policy_accuracy", "value_accuracy", "trained"} <= set(rows["best"])
 
 
+@pytest.fixture
+def check(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+    """The results of a folder, with a computer that has one card."""
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    from gpu_check import Check
+
+    found = Check(tmp_path)
+    backends = [
+        {"name": "cpu", "title": "ONNX Runtime, CPU", "on_gpu": False, "problem": None},
+        {"name": "cuda", "title": "ONNX Runtime, CUDA", "on_gpu": True, "problem": None},
+        {"name": "tensorrt", "title": "ONNX Runtime, TensorRT", "on_gpu": True, "problem": "not installed | pip"},
+        {"name": "torch-cuda", "title": "torch, CUDA", "on_gpu": True, "problem": None},
+        {"name": "torch", "title": "torch, CPU", "on_gpu": False, "problem": None},
+    ]
+    found.parts["machine"].add(
+        {
+            "name": "machine", "cards": ["Card 9000, 80 GiB"], "cpu": "C", "cpus": 4, "cpu_class": "AVX2",
+            "python": "3.12", "torch": {"cuda": "13.0"}, "libraries": {"torch": "2"}, "commit": None,
+            "backends": backends,
+        }
+    )  # fmt: skip
+    return found
+
+
+def test_the_backend_of_a_card_is_chosen_once(check: Any) -> None:
+    check.choose_device("")
+    assert check.device == "torch-cuda"
+    check.choose_device("torch-cuda")
+    with pytest.raises(SystemExit, match="has results of torch-cuda, not of cuda: choose another folder"):
+        check.choose_device("cuda")
+    with pytest.raises(SystemExit, match="--device tensorrt: not installed"):
+        check.choose_device("tensorrt")
+
+
+def test_what_a_card_showed_stands_beside_the_seeds(check: Any, tmp_path: Path) -> None:
+    from gpu_play import SEEDS
+    from gpu_tables import page
+
+    counts = {"mean": 1234567, "median": 2, "minimum": 1, "maximum": 3}
+    row = {
+        "name": "40x512", "network": "40x512", "identity": "ab-fp16-torch-cuda", "searches": 8,
+        "ceiling_batch_size": 512, "ceiling_per_s": 100, "search_per_s": 90, "search_share": 0.9,
+        "at_once_per_s": 95, "at_once_share": 0.95,
+        "evaluations": counts, "playouts": counts, "seeds": SEEDS["40x512"],
+    }  # fmt: skip
+    check.parts["play"].add(row)
+    check.parts["play"].add({"name": "50x1024", "problem": "out of\nmemory"})
+    check.write()
+    written = (tmp_path / "gpu_check.md").read_text("utf-8")
+    assert written == page(json.loads((tmp_path / "gpu_check.json").read_text("utf-8")))
+    for line in (
+        "| 40x512 | 100 | 512 | 90 | 0.9 | 95 | 0.95 | fp16-torch-cuda |",
+        "| 40x512 | RTX 4090 | 8,008 | 7,982 | 7,596 | 9,392 |",
+        "| tensorrt | ONNX Runtime, TensorRT | not installed / pip |",
+        "| play | not begun | 0 | 50x1024: out of memory |",
+    ):
+        assert line in written
+    assert "1,234,567" in written
+
+
+def test_a_part_that_runs_out_of_time_is_cut_and_keeps_its_rows(check: Any, tmp_path: Path) -> None:
+    from gpu_check import budget, run_part
+
+    check.choose_device("torch")
+    check.parts["play"].add({"name": "1x8", "network": "1x8"} | {"problem": "not yet"})
+    names = ("positions", "train", "test", "network", "select", "work", "longest_s", "shapes")
+    job = dict(zip(names, (64, [], [], "", "", str(tmp_path), 0.1, ["1x8"]), strict=True)) | {"out": str(tmp_path)}
+    run_part(check, "play", job, 0.2)
+    assert (check.parts["play"].state, list(check.parts["play"].by_name)) == ("cut", ["1x8"])
+    run_part(check, "play", {"unknown": 1}, 60)
+    assert check.parts["play"].state == "failed"
+    assert "it ended with 1: " in check.parts["play"].problem
+    assert budget(100, "play", ["play", "training"]) == pytest.approx(100 * 36 / 52)
+    assert budget(100, "training", ["play", "training"]) == 100
+
+
 def test_what_cannot_run_is_said(tmp_path: Path) -> None:
     words = ("--minutes", "5", "--parts", "machine")
     arguments = command(tmp_path, *words)
