@@ -225,7 +225,7 @@ def test_more_threads_than_cpus_are_not_used(network: Path) -> None:
 def test_a_backend_that_is_not_there_is_an_error_with_the_remedy(network: Path, backend: str) -> None:
     if get_backend(backend).problem() is None:
         pytest.skip(f"{backend} is there")
-    with pytest.raises(EvaluatorError, match=r"pip install|GPU"):
+    with pytest.raises(EvaluatorError, match=r"pip install|GPU|NPU"):
         load(NetworkFile(network), Plan(backend))
 
 

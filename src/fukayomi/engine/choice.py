@@ -39,6 +39,7 @@ from fukayomi.engine.evaluators.backends.backend import (
     Plan,
     cache_folder,
     get_backend,
+    has_devices,
     versions,
 )
 from fukayomi.engine.evaluators.backends.machine import gpu_names, this_machine, usable_cpus
@@ -180,7 +181,7 @@ def load(network: NetworkFile, wanted: Plan) -> NetworkEvaluator:
         EvaluatorError: It is no network for shogi, or cannot be run so on this computer.
     """
     candidates = find_candidates(network, wanted)
-    if not candidates[0][0].on_gpu:
+    if not has_devices(candidates[0][0]):
         wanted = replace(wanted, gpu=0)  # all devices are the same CPUs: the network is measured once for them
     known = _known(candidates, wanted)
     choice = known or recall(network, wanted)
@@ -202,7 +203,7 @@ def divided(network: NetworkFile, wanted: Plan, devices: int) -> Plan:
     Raises:
         EvaluatorError: The network cannot be run so on this computer.
     """
-    if wanted.threads or find_candidates(network, wanted)[0][0].on_gpu:
+    if wanted.threads or has_devices(find_candidates(network, wanted)[0][0]):
         return wanted
     slots = wanted.slots or 1
     return replace(wanted, threads=max(1, usable_cpus() // (devices * slots)), slots=slots)
@@ -310,10 +311,9 @@ def choose(network: NetworkFile, wanted: Plan, trials: Sequence[Trial]) -> tuple
     best, reason = pick(trials)
     plan = _start(best.backend, best.precision, wanted)
     model = _open_tried(network, plan)
-    if not (best.backend.on_gpu or wanted.threads or wanted.slots):
+    if not (has_devices(best.backend) or wanted.threads or wanted.slots):
         plan, model = _share_cpus(network, plan, model)
-    batches: Sequence[int] = getattr(model, "batches", best.backend.batches)
-    size, speed = _batch_size(model, plan, wanted.batch_size, batches)
+    size, speed, model = _batch_size(network, plan, model, wanted.batch_size)
     return Choice(replace(plan, batch_size=size), speed, reason), model
 
 
@@ -356,7 +356,7 @@ def _known(candidates: Sequence[tuple[Backend, str]], wanted: Plan) -> Choice | 
     if len(candidates) > 1 or not wanted.batch_size:
         return None
     backend, precision = candidates[0]
-    if not (wanted.threads or wanted.slots or backend.on_gpu or usable_cpus() == 1):
+    if not (wanted.threads or wanted.slots or has_devices(backend) or usable_cpus() == 1):
         return None
     return Choice(replace(_start(backend, precision, wanted), batch_size=wanted.batch_size))
 
@@ -366,10 +366,11 @@ def _start(backend: Backend, precision: str, wanted: Plan) -> Plan:
     cpus = usable_cpus()
     threads = min(wanted.threads, cpus)  # more would only wait for each other: 64 on two CPUs take seconds for a batch
     slots = wanted.slots or (1 if threads or cpus == 1 else 2)
-    if backend.on_gpu:
+    if has_devices(backend):
         slots = wanted.slots or 2
-    batch = min(wanted.batch_size or backend.batches[-1], GPU_BATCH if backend.on_gpu else CPU_BATCH)
-    threads = threads or (1 if backend.on_gpu else max(1, cpus // slots))
+    usual = max(backend.batches[0], GPU_BATCH if backend.on_gpu else CPU_BATCH)
+    batch = min(wanted.batch_size or backend.batches[-1], usual)
+    threads = threads or (1 if has_devices(backend) else max(1, cpus // slots))
     return Plan(backend.name, precision, threads, slots, batch, wanted.gpu)
 
 
@@ -442,22 +443,32 @@ def _faster(network: NetworkFile, plan: Plan, model: Model, other: Plan, times: 
     return (other, other_model) if other_speed > times * speed else (plan, model)
 
 
-def _batch_size(model: Model, plan: Plan, wanted: int, candidates: Sequence[int]) -> tuple[int, float]:
-    """The batch size and its speed: the file's, the given one, or the smallest that is about as fast as any."""
-    if model.fixed_batch or wanted:
-        candidates = (model.fixed_batch or wanted,)
+def _batch_size(network: NetworkFile, plan: Plan, model: Model, wanted: int) -> tuple[int, float, Model]:
+    """The batch size, its speed and its model: the file's, the given one, or the smallest that is about as fast as any.
+
+    A model that is compiled for the batch size of its plan is opened anew for each.
+    """
+    backend = get_backend(plan.backend)
+    is_compiled = getattr(backend, "has_fixed_batch", False) and model.fixed_batch == plan.batch_size
+    sizes: Sequence[int] = getattr(model, "batches", backend.batches)
+    if wanted or (model.fixed_batch and not is_compiled):
+        sizes = (wanted if is_compiled else model.fixed_batch or wanted,)
+    models = {plan.batch_size: model} if is_compiled else dict.fromkeys(sizes, model)
     measured: dict[int, list[float]] = {}
     for _ in range(BATCH_ROUNDS):
-        for size in candidates:
-            speed = _speed(model, replace(plan, batch_size=size))
+        for size in sizes:
+            used = replace(plan, batch_size=size)
+            if size not in models:
+                models[size] = _open_tried(network, used)
+            speed = _speed(models[size], used)
             measured.setdefault(size, []).append(speed)
             if size * plan.slots / speed > SLOW_S:
-                candidates = ()  # larger ones, and another round, would take too long
+                sizes = ()  # larger ones, and another round, would take too long
                 break
     speeds = {size: statistics.median(found) for size, found in measured.items()}
     enough = BATCH_SHARE * max(speeds.values())
     size = min(size for size, speed in speeds.items() if speed >= enough)
-    return size, speeds[size]
+    return size, speeds[size], models[size]
 
 
 def _speed(model: Model, plan: Plan, seconds: float | None = None, *, by_clock: bool = False) -> float:

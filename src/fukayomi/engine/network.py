@@ -71,6 +71,8 @@ class Network:
             agrees with fp32; for results that are the same on every computer, name device and precision.
         threads: CPU threads for one batch; 0: measured.
         batch_size: Positions per batch; 0: measured.
+        gpu: Number of the GPU, from 0, where a network runs on one; with "opencl" of the device, the best first. Of
+            several networks the others take the GPUs after it.
         weights: Weights of several networks whose mean counts; only their ratios matter. None: each position is
             evaluated by one of them.
         cache_mb: Memory in MiB for evaluations of positions that may come again, which all engines with the network
@@ -101,6 +103,7 @@ class Network:
         precision: str = "auto",
         threads: int = 0,
         batch_size: int = 0,
+        gpu: int = 0,
         weights: Sequence[float] | None = None,
         cache_mb: int = 64,
     ) -> None:
@@ -110,6 +113,7 @@ class Network:
             "DNN_Precision": precision,
             "Threads": str(threads),
             "DNN_Batch_Size": str(batch_size),
+            "DNN_GPU": str(gpu),
             "Eval_Cache": str(cache_mb),
         }
         for option in options.declared:
@@ -131,7 +135,7 @@ class Network:
         for given in models:
             _look_for(INTERNAL_NETWORK if given is None else given, plan)
         loaded = [
-            _load(INTERNAL_NETWORK if given is None else given, replace(plan, gpu=n), len(models))
+            _load(INTERNAL_NETWORK if given is None else given, replace(plan, gpu=gpu + n), len(models))
             for n, given in enumerate(models)
         ]
         self.name = ", ".join(_name(INTERNAL_NETWORK if given is None else given, plan) for given in models)

@@ -96,6 +96,8 @@ class UsiSettings:
     """Batches in flight; 0: measured."""
     threads: int = spin("Threads", 0, 0, 512)
     """CPU threads for one batch; 0: measured."""
+    gpu: int = spin("DNN_GPU", 0, 0, 63)
+    """Number of the GPU that the first device is, from 0; further devices are those after it."""
     # Further devices: used if a network or batches in flight are set.
     further_models: tuple[str, ...] = numbered(MOST_DEVICES, filename("DNN_Model", ""))
     """Network of the second to eighth device; empty: that of the first."""
@@ -278,7 +280,7 @@ class UsiSettings:
 
     def plan(self) -> Plan:
         """Plan for running the network of the first device."""
-        return Plan(self.provider, self.precision, self.threads, self.slots, self.batch_size)
+        return Plan(self.provider, self.precision, self.threads, self.slots, self.batch_size, self.gpu)
 
     def devices(self) -> tuple["Device", ...]:
         """The devices that are used, the first one always."""
@@ -286,10 +288,11 @@ class UsiSettings:
         further = zip(
             self.further_models, self.further_slots, self.further_batch_sizes, self.further_weights, strict=True
         )
-        for gpu, (model, slots, batch_size, weight) in enumerate(further, 1):
+        for number, (model, slots, batch_size, weight) in enumerate(further, 1):
             if model or slots:
-                plan = replace(self.plan(), slots=slots, batch_size=batch_size or self.batch_size, gpu=gpu)
-                option = f"DNN_Model{gpu + 1}" if model else "DNN_Model"
+                batch_size = batch_size or self.batch_size
+                plan = replace(self.plan(), slots=slots, batch_size=batch_size, gpu=self.gpu + number)
+                option = f"DNN_Model{number + 1}" if model else "DNN_Model"
                 found.append(Device(option, model or self.model, plan, weight))
         return tuple(found)
 

@@ -25,8 +25,15 @@ BACKENDS = {
     "openvino": "fukayomi.engine.evaluators.backends.openvino:OpenVino",
     "cuda": "fukayomi.engine.evaluators.backends.onnx:OnnxCuda",
     "tensorrt": "fukayomi.engine.evaluators.backends.onnx:OnnxTensorrt",
+    "directml": "fukayomi.engine.evaluators.backends.onnx:OnnxDirectMl",
+    "migraphx": "fukayomi.engine.evaluators.backends.onnx:OnnxMigraphx",
+    "coreml": "fukayomi.engine.evaluators.backends.onnx:OnnxCoreMl",
+    "webgpu": "fukayomi.engine.evaluators.backends.onnx:OnnxWebGpu",
+    "openvino-gpu": "fukayomi.engine.evaluators.backends.openvino:OpenVinoGpu",
+    "openvino-npu": "fukayomi.engine.evaluators.backends.openvino:OpenVinoNpu",
     "torch": "fukayomi.engine.evaluators.backends.torch:TorchCpu",
     "torch-cuda": "fukayomi.engine.evaluators.backends.torch:TorchCuda",
+    "opencl": "fukayomi.engine.evaluators.backends.opencl.backend:OpenCl",
 }
 
 
@@ -45,7 +52,7 @@ class Plan:
     batch_size: int = 0
     """Positions per batch."""
     gpu: int = 0
-    """Number of the GPU, where it is run on one."""
+    """Number of the GPU, where it is run on one, from 0."""
 
 
 class Model(Protocol):
@@ -68,7 +75,12 @@ class Model(Protocol):
 
 
 class Backend(Protocol):
-    """A library on a kind of device."""
+    """A library on a kind of device.
+
+    One that compiles a network for the plan's batch size, to which it fills smaller batches up, also has
+    `has_fixed_batch`, True; one whose devices may be CPUs, among which the plan's number of the GPU chooses,
+    `has_devices`.
+    """
 
     name: str
     """Value of DNN_Provider."""
@@ -96,7 +108,8 @@ class Backend(Protocol):
 
         Args:
             network: The file.
-            plan: Nothing in it is open, but other batch sizes of `batches` may be tried on the model.
+            plan: Nothing in it is open, but other batch sizes of `batches` may be tried on the model, unless it
+                `has_fixed_batch`.
 
         Raises:
             EvaluatorError: It is no network for shogi, or the library failed.
@@ -108,6 +121,11 @@ def get_backend(name: str) -> Backend:
     """The backend with this name. Imports its module, which does not import its library."""
     module, _, cls = BACKENDS[name].partition(":")
     return cast("Backend", getattr(import_module(module), cls)())
+
+
+def has_devices(backend: Backend) -> bool:
+    """True if the plan's number of the GPU chooses among devices, and threads are the library's affair."""
+    return backend.on_gpu or getattr(backend, "has_devices", False)
 
 
 def missing_library(library: str, remedy: str) -> str | None:

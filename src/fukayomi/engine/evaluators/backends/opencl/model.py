@@ -1,6 +1,9 @@
 """A network on an OpenCL device as the search sees it: slots of bit-packed planes in, logits of the legal moves out."""
 
-from dataclasses import dataclass
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,12 +11,18 @@ import pyopencl as cl
 
 from fukayomi._native import MAX_MOVES
 from fukayomi.engine.evaluators import EvaluatorError
+from fukayomi.engine.evaluators.backends.graphs.graph import GraphError
+from fukayomi.engine.evaluators.backends.graphs.reader import read_graph
+from fukayomi.engine.evaluators.backends.opencl.devices import OpenClDevice, starting_parameters
 from fukayomi.engine.evaluators.backends.opencl.layers import Layers
-from fukayomi.engine.evaluators.backends.opencl.network import Batch, Call, Compiler, Device, allocate
+from fukayomi.engine.evaluators.backends.opencl.network import Batch, Call, Compiler, NetworkOnDevice, allocate
 from fukayomi.engine.evaluators.backends.opencl.parameters import Parameters
+from fukayomi.engine.evaluators.backends.opencl.translation import translate
 from fukayomi.engine.evaluators.protocol import PlaneSlot, Slot
 
 GOOD = np.ones(1, np.int32)
+LONGEST_ERROR = 400
+"""Characters of a driver's message, whose end has the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,31 +34,63 @@ class OpenClSlot(PlaneSlot):
     """int32 [1]: 1 where all numbers of the last batch are finite, and win rates are probabilities."""
 
 
+def open_network(path: Path, device: OpenClDevice, *, precision: str) -> "OpenClModel":
+    """A network of an ONNX file on a device.
+
+    Args:
+        path: The file.
+        device: The device.
+        precision: "fp32" or "fp16".
+
+    Raises:
+        EvaluatorError: The file holds no network that the kernels compute, or the driver failed.
+    """
+    try:
+        layers = translate(read_graph(path))
+    except GraphError as error:
+        raise EvaluatorError(f"{path}: {error}; DNN_Provider cpu runs every network") from error
+    parameters = replace(starting_parameters(device), storage16=precision == "fp16")
+    return OpenClModel(path, layers, device, parameters)
+
+
 class OpenClModel:
     """A network on an OpenCL device.
 
     Args:
-        name: The network's file, for messages.
+        path: Its file, for messages.
         layers: The network.
-        device: OpenCL's device.
+        device: The device.
         parameters: How it is computed.
+
+    Raises:
+        EvaluatorError: The driver failed; the message says what helps.
     """
 
     fixed_batch = 0
 
-    def __init__(self, name: str, layers: Layers, device: Any, parameters: Parameters) -> None:
-        self._name = name
-        self._device = Device(device, layers, parameters)
+    def __init__(self, path: Path, layers: Layers, device: OpenClDevice, parameters: Parameters) -> None:
+        self._path = path
+        self._name = device.name
+        with self._errors():
+            self._network = NetworkOnDevice(device.handle, layers, parameters)
 
     def allocate(self, capacity: int) -> OpenClSlot:
         """Memory for a batch of up to ``capacity`` positions, here and on the device."""
-        return OpenClSlot.zeros(capacity, batch=allocate(self._device, capacity), good=np.ones(1, np.int32))
+        with self._errors(capacity):
+            batch = allocate(self._network, capacity)
+        return OpenClSlot.zeros(capacity, batch=batch, good=np.ones(1, np.int32))
 
     def run(self, slot: Slot, n: int) -> None:
         """Evaluate the first n positions of a slot that `allocate` made."""
         assert isinstance(slot, OpenClSlot)
+        with self._errors(slot.capacity):
+            self._run(slot, n)
+        if not slot.good[0]:
+            raise EvaluatorError(f"{self._path}: a logit is not finite, or a value is no probability")
+
+    def _run(self, slot: OpenClSlot, n: int) -> None:
         batch, planes = slot.batch, slot.input
-        boards = -(-n // self._device.parameters.lanes)
+        boards = -(-n // self._network.parameters.lanes)
         if boards not in batch.calls:
             batch.calls[boards] = self._prepare(batch, boards)
         queue = batch.queue
@@ -62,23 +103,41 @@ class OpenClModel:
             cl.enqueue_copy(queue, buffer, values[:n], is_blocking=False)
         cl.enqueue_copy(queue, batch.good, GOOD, is_blocking=False)
         unpack, *between, gather, win_rates = batch.calls[boards]
-        unpack.kernel.set_arg(4, np.int32(n))
-        gather.kernel.set_arg(6, np.int32(n))
-        win_rates.kernel.set_arg(3, np.int32(n))
+        for call, place in ((unpack, 4), (gather, 6), (win_rates, 3)):
+            call.kernel.set_arg(place, np.int32(n))
         for call in (unpack, *between, gather, win_rates):
             cl.enqueue_nd_range_kernel(queue, call.kernel, call.sizes, call.local)
-        cl.enqueue_copy(queue, slot.logits[:n], batch.logits, is_blocking=False)
-        cl.enqueue_copy(queue, slot.values[:n], batch.values, is_blocking=False)
-        cl.enqueue_copy(queue, slot.good, batch.good, is_blocking=False)
+        for values, buffer in (
+            (slot.logits[:n], batch.logits),
+            (slot.values[:n], batch.values),
+            (slot.good, batch.good),
+        ):
+            cl.enqueue_copy(queue, values, buffer, is_blocking=False)
         queue.finish()
-        if not slot.good[0]:
-            raise EvaluatorError(f"{self._name}: a logit is not finite, or a value is no probability")
+
+    @contextmanager
+    def _errors(self, capacity: int = 0) -> Generator[None]:
+        """Errors of the driver as EvaluatorErrors that say what helps."""
+        try:
+            yield
+        except cl.MemoryError as error:
+            for_batches = (
+                f" for batches of {capacity}; set a smaller DNN_Batch_Size, or fewer UCT_Threads" if capacity else ""
+            )
+            raise EvaluatorError(f"{self._path}: {self._name} has not enough memory{for_batches}") from error
+        except cl.Error as error:
+            text = " ".join(str(error).split())
+            kind = "cannot compile the kernels" if "BUILD" in text else "failed"
+            raise EvaluatorError(
+                f"{self._path}: OpenCL on {self._name} {kind}: {text[-LONGEST_ERROR:]}; a newer driver may help, or "
+                "another DNN_Provider (fukayomi doctor lists them)"
+            ) from error
 
     def close(self) -> None:
         """Nothing to do: memory on the device is freed with the object."""
 
     def _prepare(self, batch: Batch, boards: int) -> list[Call]:
-        device = self._device
+        device = self._network
         layers, numbers, kernels = device.layers, batch.numbers, device.kernels
         width = boards * device.parameters.lanes
         planes2 = layers.input2.rows

@@ -95,7 +95,7 @@ class Kernels:
         return self.get("gemm_registers.cl", "gemm", **(shape.defines() | ({"COLUMNS": columns} if columns else {})))
 
 
-class Device:
+class NetworkOnDevice:
     """A network's part that is the same for all of its batches: kernels and weights.
 
     Args:
@@ -191,7 +191,7 @@ class Batch:
     """By the number of vectors."""
 
 
-def allocate(device: Device, capacity: int) -> Batch:
+def allocate(device: NetworkOnDevice, capacity: int) -> Batch:
     """Memory for a batch of up to ``capacity`` positions."""
     lanes = device.parameters.lanes
     width = -(-capacity // lanes) * lanes
@@ -240,7 +240,7 @@ def _shared(layers: Layers, make: Callable[[int], Any]) -> dict[Value, Any]:
 class Compiler:
     """The calls of a network for one number of vectors in a batch's memory."""
 
-    def __init__(self, device: Device, batch: Batch, boards: int) -> None:
+    def __init__(self, device: NetworkOnDevice, batch: Batch, boards: int) -> None:
         self._device = device
         self._batch = batch
         self._boards = boards
