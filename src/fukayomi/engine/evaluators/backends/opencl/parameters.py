@@ -90,11 +90,3 @@ class Parameters:
     """Products of Winograd's points. `Wmma` needs storage16."""
     direct: Registers | Tiled = Registers()
     """All other products."""
-
-
-CPU_DEFAULTS = Parameters()
-"""What a CPU begins with before anything is tuned."""
-GPU_DEFAULTS = Parameters(
-    lanes=4, tiles=1, transform=(32, 1, 2), untransform=(8, 1, 8), convolutions=Tiled(), direct=Tiled()
-)
-"""The same of every other device."""

@@ -15,6 +15,7 @@ from typing import Any, cast
 
 from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.evaluators.backends.backend import cache_folder
+from fukayomi.engine.evaluators.backends.opencl.devices import OpenClDevice
 from fukayomi.engine.evaluators.backends.opencl.layers import Layers
 from fukayomi.engine.evaluators.backends.opencl.network import source
 from fukayomi.engine.evaluators.backends.opencl.parameters import Parameters, Registers, Tiled, Wmma
@@ -43,11 +44,11 @@ class TunedElsewhereError(EvaluatorError):
     """Another process tunes: two would measure each other."""
 
 
-def load(device: Any, layers: Layers, *, half: bool | None = None) -> Parameters | None:
+def load(device: OpenClDevice, layers: Layers, *, half: bool | None = None) -> Parameters | None:
     """The parameters of a network on a device, as they were tuned; None if they were not.
 
     Args:
-        device: OpenCL's device.
+        device: The device.
         layers: The network.
         half: Half floats, at least in memory; None: if they are faster.
     """
@@ -55,17 +56,17 @@ def load(device: Any, layers: Layers, *, half: bool | None = None) -> Parameters
     return None if tuned is None else tuned.parameters(half=half)
 
 
-def recall(device: Any, shapes: Shapes) -> Tuned | None:
+def recall(device: OpenClDevice, shapes: Shapes) -> Tuned | None:
     """What was found before, or None."""
     key = _key(device, shapes)
     try:
         document: Any = json.loads(read_input(_path(key), LARGEST_FILE))
-        return _parse(document["tuned"], limits_of(device)) if document["key"] == key else None
+        return _parse(document["tuned"], limits_of(device.handle)) if document["key"] == key else None
     except (OSError, ValueError, TypeError, KeyError, RecursionError, RuntimeError):
         return None
 
 
-def remember(device: Any, shapes: Shapes, tuned: Tuned) -> Path | None:
+def remember(device: OpenClDevice, shapes: Shapes, tuned: Tuned) -> Path | None:
     """Keep what was found; returns the file, or None where nothing can be written."""
     key = _key(device, shapes)
     with contextlib.suppress(OSError, RuntimeError):  # the latter where there is no home
@@ -95,14 +96,14 @@ def alone() -> Generator[None]:
         yield
 
 
-def _key(device: Any, shapes: Shapes) -> dict[str, Any]:
+def _key(device: OpenClDevice, shapes: Shapes) -> dict[str, Any]:
     """All that decides which parameters are best, as it comes back from JSON."""
     kernels = hashlib.sha256("".join(source(name) for name in KERNEL_FILES).encode()).hexdigest()
     key = {
         "tuner": TUNER_VERSION,
-        "platform": f"{device.platform.name} {device.platform.version}".strip(),
-        "device": device.name.strip(),
-        "driver": device.driver_version,
+        "platform": device.handle.platform.version,
+        "device": device.name,
+        "driver": device.version,
         "kernels": kernels,
         "shapes": [[*(getattr(shape, field.name) for field in fields(shape)), count] for shape, count in shapes.counts],
     }

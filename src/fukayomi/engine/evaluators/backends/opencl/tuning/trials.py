@@ -12,7 +12,14 @@ from numpy.typing import NDArray
 
 from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.evaluators.backends.opencl.layers import Activation, Convolution, Layers, Value
-from fukayomi.engine.evaluators.backends.opencl.network import Batch, Call, Compiler, Device, Programs, allocate
+from fukayomi.engine.evaluators.backends.opencl.network import (
+    Batch,
+    Call,
+    Compiler,
+    NetworkOnDevice,
+    Programs,
+    allocate,
+)
 from fukayomi.engine.evaluators.backends.opencl.parameters import Parameters
 from fukayomi.engine.evaluators.backends.opencl.tuning.configurations import Limits
 from fukayomi.engine.evaluators.backends.opencl.tuning.reference import relative_error, transformed, untransformed
@@ -98,7 +105,7 @@ class DeviceBench:
 
     def _measure(self, parameters: Parameters, shape: Shape, part: Part, best_s: float) -> Trial:
         problem = self._problem(parameters, shape, part)
-        device = Device(self._device, problem.layers, parameters, self._context, self._programs)
+        device = NetworkOnDevice(self._device, problem.layers, parameters, self._context, self._programs)
         batch = allocate(device, self._positions)
         boards = self._positions // parameters.lanes
         call = self._call(device, batch, boards, part, shape)
@@ -117,7 +124,7 @@ class DeviceBench:
             seconds = min(self._seconds(call) for _ in range(REPEATS))
         return Trial(seconds, error)
 
-    def _call(self, device: Device, batch: Batch, boards: int, part: Part, shape: Shape) -> Call:
+    def _call(self, device: NetworkOnDevice, batch: Batch, boards: int, part: Part, shape: Shape) -> Call:
         calls = Compiler(device, batch, boards).compile()
         return calls[PARTS.index(part)] if shape.kernel == 3 else calls[0]
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from fukayomi.engine.evaluators.backends.opencl.parameters import GPU_DEFAULTS, Parameters, Registers, Tiled, Wmma
+from fukayomi.engine.evaluators.backends.opencl.parameters import Parameters, Registers, Tiled, Wmma
 
 DIRECT, GEMM, WMMA = Tiled(MWG=32, NWG=32, KWG=32, KWI=8, VWM=2, VWN=2, PADA=1, PADB=1), Tiled(), Wmma()
 
@@ -22,11 +22,11 @@ class Tuned:
     """The same, computed in half floats."""
     wmma: Wmma = WMMA
     """The same by tensor cores."""
-    transform: tuple[int, int, int] = GPU_DEFAULTS.transform
-    untransform: tuple[int, int, int] = GPU_DEFAULTS.untransform
-    lanes: int = GPU_DEFAULTS.lanes
-    output: int = GPU_DEFAULTS.output
-    tiles: int = GPU_DEFAULTS.tiles
+    transform: tuple[int, int, int] = (8, 1, 4)
+    untransform: tuple[int, int, int] = (8, 1, 4)
+    lanes: int = 4
+    output: int = 3
+    tiles: int = 1
     direct_registers: Registers | None = None
     """Block of 1x1 convolutions and dense layers, where blocks are faster than tiles."""
     registers: Registers | None = None

@@ -8,17 +8,10 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 from fukayomi.engine.evaluators import EvaluatorError
-from fukayomi.engine.evaluators.backends.opencl.parameters import (
-    CPU_DEFAULTS,
-    GPU_DEFAULTS,
-    Parameters,
-    Registers,
-    Tiled,
-    Wmma,
-)
+from fukayomi.engine.evaluators.backends.opencl.devices import OpenClDevice, starting_parameters
+from fukayomi.engine.evaluators.backends.opencl.parameters import Parameters, Registers, Tiled, Wmma
 from fukayomi.engine.evaluators.backends.opencl.tuning.configurations import (
     DIRECT,
     GEMM,
@@ -72,26 +65,27 @@ class Facts:
 
     name: str
     is_cpu: bool
+    start: Parameters
+    """What it begins with."""
     has_fp16: bool = False
     """True if it lists cl_khr_fp16: arithmetic in half floats."""
     may_have_tensor_cores: bool = False
     """True if the kernel with NVIDIA's instructions is worth a try."""
 
     @classmethod
-    def of_device(cls, device: Any) -> "Facts":
-        """Facts of OpenCL's device."""
-        import pyopencl as cl
-
+    def of_device(cls, device: OpenClDevice) -> "Facts":
+        """Facts of a device."""
         return cls(
-            name=device.name.strip(),
-            is_cpu=bool(device.type & cl.device_type.CPU),
+            name=device.name,
+            is_cpu=not device.is_gpu,
+            start=starting_parameters(device),
             has_fp16="cl_khr_fp16" in device.extensions.split(),
             may_have_tensor_cores="nvidia" in device.vendor.lower(),
         )
 
 
 def tune(
-    device: Any,
+    device: OpenClDevice,
     shapes: Shapes,
     *,
     budget_s: float = BUDGET_S,
@@ -102,7 +96,7 @@ def tune(
     """Find the fastest parameters of a network on a device, by measuring.
 
     Args:
-        device: OpenCL's device.
+        device: The device.
         shapes: The network's products.
         budget_s: Seconds, about: compiling one kernel is not interrupted, and each section tries a few configurations.
         is_full: Search larger ranges.
@@ -114,7 +108,7 @@ def tune(
         EvaluatorError: The device does not come back from a kernel.
     """
     facts = Facts.of_device(device)
-    bench = DeviceBench(device, CPU_POSITIONS if facts.is_cpu else GPU_POSITIONS, seed)
+    bench = DeviceBench(device.handle, CPU_POSITIONS if facts.is_cpu else GPU_POSITIONS, seed)
     return Tuner(bench, facts, shapes, budget_s=budget_s, is_full=is_full, seed=seed, listener=listener).tune()
 
 
@@ -153,7 +147,7 @@ class Tuner:
         for name, is_tried in (("xGemm16", facts.has_fp16), ("hGemmWmma", facts.may_have_tensor_cores)):
             if not is_tried:
                 del self._shares[name]
-        self._parameters = CPU_DEFAULTS if facts.is_cpu else GPU_DEFAULTS
+        self._parameters = facts.start
 
     def tune(self) -> Tuned:
         """Go through all sections.
@@ -173,10 +167,10 @@ class Tuner:
 
     def _laid_out(self, tuned: Tuned) -> Tuned:
         """Choose the size of Winograd's tiles, the boards in a vector, and the tiles of a work-item."""
-        deadline = self._deadline("layout")
+        facts, deadline = self._facts, self._deadline("layout")
         choices: list[list[dict[str, int]]] = (
-            [[{"output": 4}], [{"lanes": 8}], [{"tiles": 1}]]
-            if self._facts.is_cpu
+            [[{"output": 4}], [{"lanes": max(4, facts.start.lanes // 2)}], [{"tiles": 1}]]
+            if facts.is_cpu
             else [[{"output": 4}], [{"lanes": 1}, {"lanes": 2}], [{"tiles": 9}]]
         )
         best_s = self._layer_s(self._parameters)
