@@ -26,6 +26,7 @@ _COMMANDS = {
     "bench": "engine.bench:bench",
     "bench nps": "engine.bench_nps:nps",
     "doctor": "engine.doctor:doctor",
+    "tune-opencl": "engine.tune_opencl:tune_opencl",
     "usi": "engine.usi:main",
     "book show": "book.show:show",
     "book minmax": "book.minmax:minmax",

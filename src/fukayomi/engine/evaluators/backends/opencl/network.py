@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyopencl as cl
@@ -28,7 +28,7 @@ from fukayomi.engine.evaluators.backends.opencl.layers import (
     Value,
     sources,
 )
-from fukayomi.engine.evaluators.backends.opencl.parameters import Parameters, Registers, Tiled
+from fukayomi.engine.evaluators.backends.opencl.parameters import Parameters, Registers, Tiled, Wmma
 from fukayomi.engine.evaluators.backends.opencl.winograd import points_of
 
 SQUARES = 81
@@ -42,6 +42,10 @@ def source(name: str) -> str:
     package = Path(__file__).parents[4]
     folder = next(path for path in (package / "opencl", package.parents[1] / "native" / "opencl") if path.is_dir())
     return (folder / name).read_text("utf-8")
+
+
+Programs: TypeAlias = dict[tuple[str, tuple[tuple[str, int], ...]], Any]
+"""Compiled programs by their file and macros."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +63,13 @@ class Kernels:
     Args:
         context: OpenCL's context of the device.
         parameters: How they are compiled.
+        programs: Where those are kept that are compiled; None: of these kernels alone.
     """
 
-    def __init__(self, context: Any, parameters: Parameters) -> None:
+    def __init__(self, context: Any, parameters: Parameters, programs: Programs | None = None) -> None:
         self._context = context
         self._parameters = parameters
-        self._programs: dict[tuple[str, tuple[tuple[str, int], ...]], Any] = {}
+        self._programs = programs if programs is not None else {}
 
     def get(self, file: str, name: str, **defines: int) -> Any:
         """A kernel of its own: its arguments are nobody else's."""
@@ -76,13 +81,15 @@ class Kernels:
             self._programs[key] = program.build([*BUILD_OPTIONS, *(f"-D{name}={value}" for name, value in key[1])])
         return cl.Kernel(self._programs[key], name)
 
-    def gemm(self, shape: Registers | Tiled, columns: int = 0) -> Any:
+    def gemm(self, shape: Registers | Tiled | Wmma, columns: int = 0) -> Any:
         """The product of matrices.
 
         Args:
             shape: Family and parameters.
             columns: Vectors of a block, in place of the shape's.
         """
+        if isinstance(shape, Wmma):
+            return self.get("gemm_wmma.cl", "gemm", EMULATED=0, **shape.defines())
         if isinstance(shape, Tiled):
             return self.get("gemm_tiled.cl", "gemm", COMPUTE16=int(self._parameters.compute16), **shape.defines())
         return self.get("gemm_registers.cl", "gemm", **(shape.defines() | ({"COLUMNS": columns} if columns else {})))
@@ -95,13 +102,22 @@ class NetworkOnDevice:
         device: OpenCL's device.
         layers: The network.
         parameters: How it is computed.
+        context: OpenCL's context of the device; None: one of its own.
+        programs: Compiled programs of that context, which are used and added to.
     """
 
-    def __init__(self, device: Any, layers: Layers, parameters: Parameters) -> None:
-        self.context = cl.Context([device])
+    def __init__(
+        self,
+        device: Any,
+        layers: Layers,
+        parameters: Parameters,
+        context: Any = None,
+        programs: Programs | None = None,
+    ) -> None:
+        self.context = cl.Context([device]) if context is None else context
         self.layers = layers
         self.parameters = parameters
-        self.kernels = Kernels(self.context, parameters)
+        self.kernels = Kernels(self.context, parameters, programs)
         self._stored = np.float16 if parameters.storage16 else np.float32
         self._queue = cl.CommandQueue(self.context)
         self.weights = {id(layer): self._weights(layer) for layer in layers.layers}
@@ -132,16 +148,28 @@ class NetworkOnDevice:
         return self._upload(_packed(matrices, shape).astype(self._stored)), self.floats(layer.bias)
 
 
-def _packed(matrices: NDArray[Any], shape: Registers | Tiled) -> NDArray[Any]:
+def _packed(matrices: NDArray[Any], shape: Registers | Tiled | Wmma) -> NDArray[Any]:
     """Matrices [z, rows, depth] as a family reads them."""
     count, rows, depth = matrices.shape
-    block = shape.rows if isinstance(shape, Registers) else shape.VWM
-    padded = -(-rows // block) * block
-    filled = np.zeros((count, padded, depth), np.float64)
-    filled[:, :rows] = matrices
+    padded = _multiple(rows, _block(shape))
+    padded_depth = _multiple(depth, shape.KWG) if isinstance(shape, Wmma) else depth
+    filled = np.zeros((count, padded, padded_depth), np.float64)
+    filled[:, :rows, :depth] = matrices
     if isinstance(shape, Registers):
-        return np.ascontiguousarray(filled.reshape(count, padded // block, block, depth).transpose(0, 1, 3, 2))
+        return np.ascontiguousarray(filled.reshape(count, -1, shape.rows, depth).transpose(0, 1, 3, 2))
     return np.ascontiguousarray(filled.transpose(0, 2, 1))
+
+
+def _block(shape: Registers | Tiled | Wmma) -> int:
+    """What the rows of weights are padded to a multiple of."""
+    if isinstance(shape, Registers):
+        return shape.rows
+    return shape.MWG if isinstance(shape, Wmma) else shape.VWM
+
+
+def _multiple(number: int, of: int) -> int:
+    """The least multiple that is not smaller."""
+    return -(-number // of) * of
 
 
 @dataclass(frozen=True, slots=True)
@@ -353,7 +381,7 @@ class Compiler:
 
     def _product(
         self,
-        shape: Registers | Tiled,
+        shape: Registers | Tiled | Wmma,
         weights: Any,
         source: Any,
         out: Any,
@@ -367,6 +395,23 @@ class Compiler:
         activation: int = 0,
     ) -> None:
         columns = squares * self._boards
+        if isinstance(shape, Wmma):
+            columns *= self._lanes
+            padded, padded_depth = _multiple(rows, shape.MWG), _multiple(depth, shape.KWG)
+            self._append(
+                self._device.kernels.gemm(shape),
+                (padded // shape.MWG * shape.workers, -(-columns // shape.NWG), count),
+                weights,
+                source,
+                out,
+                rows,
+                columns,
+                depth,
+                padded,
+                padded_depth,
+                local=(shape.workers, 1, 1),
+            )
+            return
         arguments = (
             weights,
             source,
@@ -386,7 +431,7 @@ class Compiler:
         else:
             columns *= self._lanes
             sizes = (-(-rows // shape.MWG) * shape.MDIMC, -(-columns // shape.NWG) * shape.NDIMC, count)
-            padded = -(-rows // shape.VWM) * shape.VWM
+            padded = _multiple(rows, shape.VWM)
             self._append(
                 self._device.kernels.gemm(shape),
                 sizes,

@@ -43,6 +43,32 @@ class Tiled:
 
 
 @dataclass(frozen=True, slots=True)
+class Wmma:
+    """Tile of the product by NVIDIA's tensor cores, in half floats. The names are those of ``gemm_wmma.cl``."""
+
+    MWG: int = 32
+    NWG: int = 32
+    KWG: int = 32
+    MWAVE: int = 16
+    NWAVE: int = 16
+    MWARP: int = 16
+    NWARP: int = 16
+    VWM: int = 2
+    VWN: int = 2
+    SA: int = 0
+    SB: int = 0
+
+    @property
+    def workers(self) -> int:
+        """Work-items of a work-group: whole warps."""
+        return 32 * (self.MWAVE // self.MWARP) * (self.NWAVE // self.NWARP)
+
+    def defines(self) -> dict[str, int]:
+        """Macros of ``gemm_wmma.cl``."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+@dataclass(frozen=True, slots=True)
 class Parameters:
     """How a network is computed on a device."""
 
@@ -60,7 +86,7 @@ class Parameters:
     """Activations and weights as half floats in memory."""
     compute16: bool = False
     """Products in half floats, where the device has them."""
-    convolutions: Registers | Tiled = Registers()
-    """Products of Winograd's points."""
+    convolutions: Registers | Tiled | Wmma = Registers()
+    """Products of Winograd's points. `Wmma` needs storage16."""
     direct: Registers | Tiled = Registers()
     """All other products."""
