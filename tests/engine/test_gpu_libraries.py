@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from fukayomi.engine.evaluators.backends import gpu_libraries, onnx
+from fukayomi.engine.evaluators.backends import gpu_libraries, machine
 from fukayomi.engine.evaluators.backends.backend import get_backend
 
 PROVIDERS = ["TensorrtExecutionProvider", "CUDAExecutionProvider", "CPUExecutionProvider"]
@@ -24,7 +24,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
     folder.mkdir(parents=True)
     for name in ("libonnxruntime_providers_shared.so", CUDA, TENSORRT):
         (folder / name).touch()
-    monkeypatch.setattr(onnx, "gpu_names", lambda: ("T4",))
+    monkeypatch.setattr(machine, "nvidia_driver_gpus", lambda: ("T4",))
 
     def installed(errors: dict[str, str], **attributes: object) -> list[tuple[str, int]]:
         loaded: list[tuple[str, int]] = []
@@ -99,6 +99,6 @@ def test_without_a_gpu_or_such_a_file_nothing_is_loaded(
     loaded = install({CUDA: f"libcudnn.so.9: {ABSENT}"})
     (tmp_path / "onnxruntime" / "capi" / CUDA).unlink()  # as on Windows, where the files have other names
     assert get_backend("cuda").problem() is None
-    monkeypatch.setattr(onnx, "gpu_names", tuple)
+    monkeypatch.setattr(machine, "nvidia_driver_gpus", tuple)
     assert "no NVIDIA GPU" in str(get_backend("tensorrt").problem())
     assert not loaded

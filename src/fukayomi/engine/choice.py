@@ -312,8 +312,7 @@ def choose(network: NetworkFile, wanted: Plan, trials: Sequence[Trial]) -> tuple
     model = _open_tried(network, plan)
     if not (best.backend.on_gpu or wanted.threads or wanted.slots):
         plan, model = _share_cpus(network, plan, model)
-    batches: Sequence[int] = getattr(model, "batches", best.backend.batches)
-    size, speed = _batch_size(model, plan, wanted.batch_size, batches)
+    size, speed, model = _batch_size(network, plan, model, wanted.batch_size)
     return Choice(replace(plan, batch_size=size), speed, reason), model
 
 
@@ -442,22 +441,32 @@ def _faster(network: NetworkFile, plan: Plan, model: Model, other: Plan, times: 
     return (other, other_model) if other_speed > times * speed else (plan, model)
 
 
-def _batch_size(model: Model, plan: Plan, wanted: int, candidates: Sequence[int]) -> tuple[int, float]:
-    """The batch size and its speed: the file's, the given one, or the smallest that is about as fast as any."""
-    if model.fixed_batch or wanted:
-        candidates = (model.fixed_batch or wanted,)
+def _batch_size(network: NetworkFile, plan: Plan, model: Model, wanted: int) -> tuple[int, float, Model]:
+    """The batch size, its speed and its model: the file's, the given one, or the smallest that is about as fast as any.
+
+    A model that is compiled for the batch size of its plan is opened anew for each.
+    """
+    backend = get_backend(plan.backend)
+    is_compiled = getattr(backend, "has_fixed_batch", False) and model.fixed_batch == plan.batch_size
+    sizes: Sequence[int] = getattr(model, "batches", backend.batches)
+    if wanted or (model.fixed_batch and not is_compiled):
+        sizes = (wanted if is_compiled else model.fixed_batch or wanted,)
+    models = {plan.batch_size: model} if is_compiled else dict.fromkeys(sizes, model)
     measured: dict[int, list[float]] = {}
     for _ in range(BATCH_ROUNDS):
-        for size in candidates:
-            speed = _speed(model, replace(plan, batch_size=size))
+        for size in sizes:
+            used = replace(plan, batch_size=size)
+            if size not in models:
+                models[size] = _open_tried(network, used)
+            speed = _speed(models[size], used)
             measured.setdefault(size, []).append(speed)
             if size * plan.slots / speed > SLOW_S:
-                candidates = ()  # larger ones, and another round, would take too long
+                sizes = ()  # larger ones, and another round, would take too long
                 break
     speeds = {size: statistics.median(found) for size, found in measured.items()}
     enough = BATCH_SHARE * max(speeds.values())
     size = min(size for size, speed in speeds.items() if speed >= enough)
-    return size, speeds[size]
+    return size, speeds[size], models[size]
 
 
 def _speed(model: Model, plan: Plan, seconds: float | None = None, *, by_clock: bool = False) -> float:

@@ -4,11 +4,14 @@ import json
 from pathlib import Path
 
 import pytest
+from fake_computer import fake_computer
 from toy_network import write_network
 from typer.testing import CliRunner
 
 from fukayomi.cli.main import make_app
 from fukayomi.engine import EvaluatorError, Network
+from fukayomi.engine.evaluators.backends import torch as torch_backends
+from fukayomi.engine.evaluators.backends.machine import Gpu
 from fukayomi.engine.evaluators.backends.network_file import int8_path
 from fukayomi.engine.evaluators.backends.openvino import OpenVino
 from fukayomi.engine.measuring import doctor
@@ -117,3 +120,72 @@ def test_the_command_s_json_and_exit_code(network: Path, tmp_path: Path) -> None
     assert result.exit_code == 1
     assert "nothing can run this network" in result.stdout
     assert run(make_app(["doctor"]), ["doctor", str(tmp_path / "none.onnx")]).exit_code == 1
+
+
+NVIDIA, AMD, INTEL = Gpu("NVIDIA", "GeForce RTX 4090"), Gpu("AMD", "Radeon RX 7900"), Gpu("Intel", "Arc B580")
+SWAP = "the installed ONNX Runtime has no directml: pip uninstall -y onnxruntime, then pip install onnxruntime-directml"
+
+
+@pytest.mark.parametrize(
+    ("system", "gpus", "advice"),
+    [
+        ("Linux", (), None),
+        ("Linux", (NVIDIA, INTEL), "GeForce RTX 4090: DNN_Provider torch-cuda can play on it, but pip install torch"),
+        ("Windows", (NVIDIA, AMD), "GeForce RTX 4090: DNN_Provider torch-cuda can play on it, but pip install torch"),
+        ("Linux", (AMD,), "Radeon RX 7900: DNN_Provider torch-cuda can play on it, but pip install torch"),
+        ("Windows", (AMD, INTEL), f"Radeon RX 7900: DNN_Provider directml can play on it, but {SWAP}"),
+        ("Windows", (Gpu("Qualcomm", "Adreno"),), f"Adreno: DNN_Provider directml can play on it, but {SWAP}"),
+        (
+            "Linux",
+            (INTEL,),
+            "Arc B580: DNN_Provider openvino-gpu can play on it, but OpenVINO finds no GPU of Intel's: install Intel's "
+            "driver, on Linux the package intel-opencl-icd",
+        ),
+        (
+            "macOS",
+            (Gpu("Apple", "Apple M2"),),
+            "Apple M2: DNN_Provider coreml can play on it, but the installed onnxruntime has no coreml: pip install -U "
+            "onnxruntime",
+        ),
+        (
+            "Linux",
+            (Gpu("", "a GPU under WSL"),),
+            "a GPU under WSL: DNN_Provider directml can play on it, but it reaches GPUs under Windows alone",
+        ),
+    ],
+)
+def test_the_one_package_that_makes_a_gpu_play_is_named(
+    network: Path, monkeypatch: pytest.MonkeyPatch, system: str, gpus: tuple[Gpu, ...], advice: str | None
+) -> None:
+    monkeypatch.setattr(torch_backends.TorchCuda, "problem", lambda _: "pip install torch")
+    fake_computer(monkeypatch, system=system, gpus=gpus)
+    assert diagnose(network).advice == advice
+    result = CliRunner().invoke(make_app(["doctor"]), ["doctor", str(network)])
+    assert (f"Advice:    {advice}\n" in result.stdout) == (advice is not None)
+
+
+def test_a_gpu_that_plays_needs_no_advice(network: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake_computer(monkeypatch, gpus=(NVIDIA,), providers=("CUDAExecutionProvider",))
+    found = diagnose(network)
+    assert found.plan is not None
+    assert found.plan.backend == "cuda"
+    assert found.machine.gpus == ("GeForce RTX 4090",)
+    assert found.advice is None
+
+
+@pytest.mark.parametrize(("rate", "times"), [(105, None), (300, "3.0")])
+def test_a_backend_that_must_be_named_is_named_if_it_is_clearly_faster(
+    network: Path, monkeypatch: pytest.MonkeyPatch, rate: float, times: str | None
+) -> None:
+    rates = {"coreml fp32": rate, "coreml fp16": rate - 1}
+    apple = Gpu("Apple", "Apple M2")
+    fake_computer(monkeypatch, system="macOS", gpus=(apple,), providers=("CoreMLExecutionProvider",))
+    monkeypatch.setattr(
+        doctor.choice, "_speed", lambda _, plan, *__, **___: rates.get(f"{plan.backend} {plan.precision}", 100.0)
+    )
+    found = diagnose(network)
+    assert found.plan is not None
+    assert found.plan.backend in ("cpu", "openvino")
+    expected = f"ONNX Runtime, Core ML in fp32 is {times} times as fast; it is taken where DNN_Provider is coreml"
+    assert found.advice == (None if times is None else expected)
+    assert found.as_dict()["advice"] == found.advice

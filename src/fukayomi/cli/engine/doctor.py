@@ -27,10 +27,10 @@ class DoctorOptions:
 def doctor(options: DoctorOptions) -> None:
     """Say which backends can run a network on this computer, measure them, and say which one is taken and why.
 
-    What is missing is named, with the command that installs it; what cannot run here is untested. Positions per second
-    are those of CPU time, as if no other program were running; on a GPU those by the clock. The choice is remembered,
-    so that the engine starts without measuring; after a change of the computer run this again. Exits with 1 if nothing
-    can run the network.
+    What is missing is named, with the command that installs it; what cannot run here is untested. Where a GPU does not
+    play yet, a line of advice names the package that makes it play. Positions per second are those of CPU time, as if
+    no other program were running; on a GPU those by the clock. The choice is remembered, so that the engine starts
+    without measuring; after a change of the computer run this again. Exits with 1 if nothing can run the network.
 
     \b
     fukayomi doctor
@@ -85,6 +85,8 @@ def print_diagnosis(diagnosis: "Diagnosis") -> None:
     missing = missing_int8(diagnosis)
     if missing is not None:
         _say("Untested", f"int8: {missing}")
+    if diagnosis.advice is not None:
+        _say("Advice", diagnosis.advice)
     if plan is None:
         _say("Taken", f"nothing can run this network: {diagnosis.reason}")
         return

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fukayomi.engine import choice
-from fukayomi.engine.choice import Trial, remember
+from fukayomi.engine.choice import CLEARLY, LARGEST_VALUE_ERROR, LEAST_TOP1, Trial, remember
 from fukayomi.engine.evaluators import EvaluatorError
+from fukayomi.engine.evaluators.backends import machine as hardware
 from fukayomi.engine.evaluators.backends.backend import BACKENDS, PRECISIONS, Backend, Plan, get_backend, versions
 from fukayomi.engine.evaluators.backends.machine import Machine, this_machine
 from fukayomi.engine.evaluators.backends.native import Native
@@ -21,6 +22,18 @@ if TYPE_CHECKING:
 
 SECONDS = 0.3
 """Duration of each measurement."""
+FITTING = {
+    ("NVIDIA", "Linux"): "torch-cuda",
+    ("NVIDIA", "Windows"): "torch-cuda",
+    ("AMD", "Linux"): "torch-cuda",
+    ("AMD", "Windows"): "directml",
+    ("Apple", "macOS"): "coreml",
+    ("Intel", "Linux"): "openvino-gpu",
+    ("Intel", "Windows"): "openvino-gpu",
+    ("Qualcomm", "Windows"): "directml",
+    ("", "Linux"): "directml",
+}
+"""The backend for the GPUs of a vendor under a system, the GPU that gains most first."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +81,8 @@ class Diagnosis(Tabular):
     batch size is; 0 without a plan."""
     reason: str
     """Reason why it is taken; or why nothing can be."""
+    advice: str | None
+    """What makes a GPU of this computer play, or play faster, and is not done; None: there is nothing."""
 
     @property
     def is_usable(self) -> bool:
@@ -113,16 +128,19 @@ def diagnose(model: Path | str | None = None, *, listener: Listener = SILENT) ->
         if not any(backend is candidate for candidate, _ in candidates)
     ]
     machine = this_machine()
+    rows = (*(_health(trial, trials) for trial in trials), *unread)
+    speed = _speed(plan, trials)
     return Diagnosis(
         network=str(network.path),
         int8=None if network.int8 is None else str(network.int8.path),
         machine=machine,
         cpu_class=machine.cpu_class,
         libraries=versions(sorted({library for backend in backends for library in backend.libraries})),
-        backends=(*(_health(trial, trials) for trial in trials), *unread),
+        backends=rows,
         plan=plan,
-        evaluations_per_s=_speed(plan, trials),
+        evaluations_per_s=speed,
         reason=reason,
+        advice=_faster_if_named(rows, speed) or _missing_for_gpu(rows, plan),
     )
 
 
@@ -137,6 +155,34 @@ def _speed(plan: Plan | None, trials: Sequence[Trial]) -> float:
     """Measured speed of a plan's backend and precision. Two figures for one thing would only raise questions."""
     found = (None, None) if plan is None else (plan.backend, plan.precision)
     return next((trial.evaluations_per_s for trial in trials if (trial.backend.name, trial.precision) == found), 0.0)
+
+
+def _faster_if_named(rows: Sequence[BackendHealth], speed: float) -> str | None:
+    """The fastest backend on a GPU that is never chosen unasked, if it is clearly faster than what is taken."""
+
+    def is_better(row: BackendHealth) -> bool:
+        backend = get_backend(row.backend)
+        agrees = (row.top1 is None or row.top1 >= LEAST_TOP1) and (row.value_error or 0.0) <= LARGEST_VALUE_ERROR
+        return backend.on_gpu and not backend.is_automatic and agrees and (row.evaluations_per_s or 0) > CLEARLY * speed
+
+    best = max(filter(is_better, rows), key=lambda row: row.evaluations_per_s or 0, default=None)
+    if best is None:
+        return None
+    times = f"{(best.evaluations_per_s or 0) / speed:.1f} times as fast; " if speed else ""
+    return f"{best.title} in {best.precision} is {times}it is taken where DNN_Provider is {best.backend}"
+
+
+def _missing_for_gpu(rows: Sequence[BackendHealth], plan: Plan | None) -> str | None:
+    """What keeps the backend that fits a GPU of this computer from running, unless a GPU plays already."""
+    if plan is not None and get_backend(plan.backend).on_gpu:
+        return None
+    system = hardware.system()
+    found = {gpu.vendor: gpu.name for gpu in reversed(hardware.gpus())}
+    for (vendor, under), name in FITTING.items():
+        if vendor in found and under == system:
+            row = next(row for row in rows if row.backend == name)
+            return f"{found[vendor]}: DNN_Provider {name} can play on it, but {row.problem}" if row.problem else None
+    return None
 
 
 def _choice(network: NetworkFile, trials: Sequence[Trial]) -> tuple[Plan | None, str]:

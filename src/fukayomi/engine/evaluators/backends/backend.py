@@ -25,6 +25,12 @@ BACKENDS = {
     "openvino": "fukayomi.engine.evaluators.backends.openvino:OpenVino",
     "cuda": "fukayomi.engine.evaluators.backends.onnx:OnnxCuda",
     "tensorrt": "fukayomi.engine.evaluators.backends.onnx:OnnxTensorrt",
+    "directml": "fukayomi.engine.evaluators.backends.onnx:OnnxDirectMl",
+    "migraphx": "fukayomi.engine.evaluators.backends.onnx:OnnxMigraphx",
+    "coreml": "fukayomi.engine.evaluators.backends.onnx:OnnxCoreMl",
+    "webgpu": "fukayomi.engine.evaluators.backends.onnx:OnnxWebGpu",
+    "openvino-gpu": "fukayomi.engine.evaluators.backends.openvino:OpenVinoGpu",
+    "openvino-npu": "fukayomi.engine.evaluators.backends.openvino:OpenVinoNpu",
     "torch": "fukayomi.engine.evaluators.backends.torch:TorchCpu",
     "torch-cuda": "fukayomi.engine.evaluators.backends.torch:TorchCuda",
 }
@@ -45,7 +51,7 @@ class Plan:
     batch_size: int = 0
     """Positions per batch."""
     gpu: int = 0
-    """Number of the GPU, where it is run on one."""
+    """Number of the GPU, where it is run on one, from 0."""
 
 
 class Model(Protocol):
@@ -68,7 +74,11 @@ class Model(Protocol):
 
 
 class Backend(Protocol):
-    """A library on a kind of device."""
+    """A library on a kind of device.
+
+    One that compiles a network for the plan's batch size, to which it fills smaller batches up, also has
+    `has_fixed_batch`, True.
+    """
 
     name: str
     """Value of DNN_Provider."""
@@ -96,7 +106,8 @@ class Backend(Protocol):
 
         Args:
             network: The file.
-            plan: Nothing in it is open, but other batch sizes of `batches` may be tried on the model.
+            plan: Nothing in it is open, but other batch sizes of `batches` may be tried on the model, unless it
+                `has_fixed_batch`.
 
         Raises:
             EvaluatorError: It is no network for shogi, or the library failed.

@@ -1,4 +1,4 @@
-"""The libraries that ONNX Runtime needs on a GPU: CUDA, cuDNN and TensorRT.
+"""The libraries that ONNX Runtime needs on a GPU: CUDA, cuDNN and TensorRT, MIGraphX, plug-ins.
 
 ONNX Runtime lists CUDA and TensorRT also where their libraries are missing; a session then falls back to the CPU. It
 does not find those that pip installed, unless the process has loaded them before. Newer versions start CUDA without
@@ -23,7 +23,7 @@ def library_problem(provider: str) -> str | None:
     """Load the libraries that one of ONNX Runtime's providers needs.
 
     Args:
-        provider: The word in the name of its library, "cuda" or "tensorrt".
+        provider: The word in the name of its library, "cuda", "tensorrt" or "migraphx".
 
     Returns:
         The library that cannot be loaded, with the remedy. None: nothing is missing, or it is not known, as on Windows.
@@ -62,6 +62,29 @@ def _remedy(library: str, ort: Any) -> str:
     if name.startswith(("libnvinfer", "libnvonnxparser")):
         cuda = str(getattr(ort, "cuda_version", None) or "12").partition(".")[0]
         return f"pip install 'tensorrt-cu{cuda}=={version.partition('.')[0]}.*'"
+    if name.startswith(("libmigraphx", "libamdhip", "libhip", "libroc", "libhsa")):
+        return "it comes with AMD's ROCm and its package migraphx"
     if name.startswith(("libcu", "libnv")):
         return "pip install 'onnxruntime-gpu[cuda,cudnn]>=1.21'"
     return "install it by the system's package manager"
+
+
+@cache
+def find_plugin(module: str) -> Any:
+    """Load a provider that is a plug-in of ONNX Runtime, and find its device.
+
+    Args:
+        module: The installed module that knows its library and its name.
+
+    Returns:
+        ONNX Runtime's object for the first device; text: the reason why there is none, with the remedy.
+    """
+    ort, plugin = cast("Any", import_module("onnxruntime")), cast("Any", import_module(module))
+    if not hasattr(ort, "register_execution_provider_library"):  # since 1.22
+        return f"the installed ONNX Runtime {ort.__version__} takes no plug-ins: pip install -U onnxruntime"
+    try:
+        ort.register_execution_provider_library(module, plugin.get_library_path())
+        found = [device for device in ort.get_ep_devices() if device.ep_name == plugin.get_ep_name()]
+    except Exception as error:  # ONNX Runtime's errors have no common base
+        return f"ONNX Runtime cannot load it: {error}"
+    return found[0] if found else "it finds no GPU: install the driver of the GPU, on Linux with Vulkan (libvulkan1)"

@@ -2,6 +2,7 @@
 
 import queue
 import threading
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
@@ -22,40 +23,32 @@ _LOADING = threading.Lock()
 
 
 class OpenVinoModel(FloatModel):
-    """A network compiled by OpenVINO for the CPU.
+    """A network compiled by OpenVINO.
 
     Args:
         path: The ONNX file.
-        precision: "f32" or "bf16": of what the file does not quantise. OpenVINO's own default depends on the CPU.
-        threads: CPU threads for one batch; 0: all.
-        streams: Batches in flight at once.
+        device: OpenVINO's name of a device.
+        options: Options of the device.
+        batch: Batch size for which the network is compiled, where the file leaves it open; 0: it stays open.
 
     Raises:
-        EvaluatorError: The file is not a network for shogi.
+        EvaluatorError: The file is not a network for shogi, or the device cannot run it.
     """
 
     library = "OpenVINO"
 
-    def __init__(self, path: Path, *, precision: str, threads: int = 0, streams: int = 1) -> None:
+    def __init__(self, path: Path, *, device: str, options: Mapping[str, Any], batch: int = 0) -> None:
         super().__init__(path)
-        options = {
-            "INFERENCE_PRECISION_HINT": precision,
-            "PERFORMANCE_HINT": "LATENCY",
-            "NUM_STREAMS": str(streams),
-            "INFERENCE_NUM_THREADS": str(threads * streams),
-            # Pinned threads of two engines in a match would share one core and leave the other idle.
-            "ENABLE_CPU_PINNING": False,
-        }
         try:
-            core = _the_core()
+            core = the_core()
             model = core.read_model(str(path))
         except Exception as error:  # OpenVINO's errors have no common base
             raise EvaluatorError(f"{path}: OpenVINO cannot load it: {error}") from error
         self.declare(_ports(model.inputs), _ports(model.outputs))
         try:
-            batch = self.fixed_batch or -1
-            model.reshape({name: [batch, *shape] for name, shape in self.shapes.items()})
-            self._compiled = core.compile_model(model, "CPU", options)
+            self.fixed_batch = self.fixed_batch or batch
+            model.reshape({name: [self.fixed_batch or -1, *shape] for name, shape in self.shapes.items()})
+            self._compiled = core.compile_model(model, device, dict(options))
             self._outputs = [self._compiled.output(name) for name in OUTPUTS]
         except Exception as error:
             raise EvaluatorError(f"{path}: OpenVINO cannot load it: {error}") from error
@@ -73,6 +66,11 @@ class OpenVinoModel(FloatModel):
         return policy, values
 
 
+def available_devices() -> Sequence[str]:
+    """OpenVINO's names of the devices that it finds: "CPU", "GPU" or "GPU.0" and "GPU.1", "NPU"."""
+    return cast("list[str]", the_core().available_devices)
+
+
 @cache
 def _core() -> Any:
     """The process's one Core, which lives as long as the process.
@@ -85,7 +83,8 @@ def _core() -> Any:
         return thread.submit(_load_plugin).result()
 
 
-def _the_core() -> Any:
+def the_core() -> Any:
+    """OpenVINO's Core, one for the process."""
     with _LOADING:  # two threads must not load two
         return _core()
 
