@@ -320,7 +320,7 @@ def selfplay(job: Job, clock: Clock) -> Iterator[Row]:
 
     def measure(shape: str, seconds: float) -> Row:
         with tempfile.TemporaryDirectory() as folder:
-            path = gpu_play.make_network(shape, Path(folder), job.device)
+            path = gpu_play.make_network(shape, Path(folder))
             with Network(path, device=job.device, cache_mb=0) as network:
                 return selfplay.measure(network, games, PLAYOUTS, seconds, REPEATS)
 
@@ -341,7 +341,7 @@ def devices(job: Job, clock: Clock) -> Iterator[Row]:
         return
     shape = job.plain[min(2, len(job.plain) - 1)]
     with tempfile.TemporaryDirectory() as folder:
-        path = gpu_play.make_network(shape, Path(folder), job.device)
+        path = gpu_play.make_network(shape, Path(folder))
         with Network([path] * count, device=job.device, cache_mb=0) as network:
             subjects = device_subjects(shape, network)
             each = clock.left / 2 / count

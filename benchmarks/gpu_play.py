@@ -36,7 +36,7 @@ from fukayomi.engine.evaluators.protocol import Slot
 from fukayomi.engine.evaluators.timing import PROBES, filled_slot, probe_positions, run_batches
 from fukayomi.engine.measuring.nps import STATISTICS, NetworkSubject, Rate, compare_nps
 from fukayomi.learning.models import features_of
-from fukayomi.nn import export_onnx, save_parameters
+from fukayomi.nn import export_onnx
 from random_networks import random_network
 
 PLAIN = ("10x192", "15x224", "20x256", "30x384", "40x512")
@@ -63,14 +63,14 @@ ROUNDS = 4
 """Positions of the service for each that it searches at once."""
 
 
-def make_network(shape: str, folder: Path, device: str) -> Path:
-    """A file of a network with random parameters, which this device reads."""
+def make_network(shape: str, folder: Path) -> Path:
+    """An ONNX file of a network with random parameters, as users have them."""
     network = random_network(shape)
     with torch.inference_mode():
         logits, _ = network(*(torch.from_numpy(planes) for planes in features_of(POSITIONS[:SHARPENED])))
         network.policy.conv.weight *= LOGIT_DEVIATION / float(logits.std())
-    path = folder / f"random-{shape}{'.safetensors' if device.startswith('torch') else '.onnx'}"
-    (save_parameters if path.suffix == ".safetensors" else export_onnx)(network, path)
+    path = folder / f"random-{shape}.onnx"
+    export_onnx(network, path)
     return path
 
 
@@ -123,7 +123,7 @@ def measure(shape: str, device: str, seconds: float, repeats: int) -> dict[str, 
     """All figures of one network."""
     begin = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
-        path = make_network(shape, Path(folder), device)
+        path = make_network(shape, Path(folder))
         made = time.perf_counter()
         with Network(path, device=device, cache_mb=0) as network:
             ceiling = Ceiling(network)

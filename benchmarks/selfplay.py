@@ -258,7 +258,7 @@ def networks(given: argparse.Namespace, folder: Path) -> Iterator[tuple[str, Net
     from gpu_play import make_network
 
     for shape in given.shapes:
-        with Network(make_network(shape, folder, given.device), **options) as network:
+        with Network(make_network(shape, folder), **options) as network:
             yield shape, network
 
 

@@ -18,6 +18,7 @@ onnx = pytest.importorskip("onnx")
 torch = pytest.importorskip("torch")
 onnxruntime = pytest.importorskip("onnxruntime")
 
+from fukayomi.engine.evaluators.backends import torch_operations  # noqa: E402
 from fukayomi.engine.evaluators.backends.graphs.graph import BATCH, Graph, GraphError  # noqa: E402
 from fukayomi.engine.evaluators.backends.graphs.reader import read_graph  # noqa: E402
 from fukayomi.engine.evaluators.backends.torch_network import GraphNetwork  # noqa: E402
@@ -307,20 +308,49 @@ def test_what_is_not_needed_is_gone(tmp_path: Path) -> None:
     file.node("Conv", file.body, file.weights(8, 8, 1, 1))  # nobody reads it
     graph = require_agreement(file.write(tmp_path / "norms.onnx", x, numbers))
     assert [operation.kind for operation in graph.operations] == [
-        "Conv", "Affine", "Conv", "Relu", "Add", "Reshape", "Dense", "Dense", "Sigmoid",
+        "Conv", "Affine", "Conv", "Add", "Reshape", "Dense", "Dense", "Sigmoid",
     ]  # fmt: skip
     file = File()
     twice = file.node("Mul", file.node("Sigmoid", file.body), file.body)
     graph = require_agreement(file.write(tmp_path / "silu.onnx", twice, 648))
-    assert [operation.kind for operation in graph.operations][:3] == ["Conv", "Silu", "Reshape"]
+    assert [operation.kind for operation in graph.operations][:2] == ["Conv", "Reshape"]
+    assert graph.operations[0].settings["activation"] == "Silu"
+
+
+@pytest.mark.parametrize("has_engine", [True, False])
+def test_cudnn_computes_a_convolution_with_what_follows_where_it_can(
+    monkeypatch: pytest.MonkeyPatch, has_engine: bool
+) -> None:
+    """With a stand-in for cuDNN, which then has the residual blocks, or nothing."""
+    calls: list[str] = []
+
+    def compute(x: Any, kernels: Any, added: Any, bias: Any, *rest: Any) -> Any:
+        calls.append("alone" if added is None else "with a sum")
+        if not has_engine:
+            raise RuntimeError("GET was unable to find an engine to execute this computation")
+        result = torch.conv2d(x, kernels, bias, *rest)
+        return torch.relu(result if added is None else result + added)
+
+    graph, given = read_graph(embedded_network()), planes(3)
+    expected = in_torch(graph, given)
+    monkeypatch.setattr(torch_operations, "has_cudnn", lambda _: True)
+    monkeypatch.setattr(torch, "cudnn_convolution_relu", lambda x, w, *rest: compute(x, w, None, *rest))
+    monkeypatch.setattr(
+        torch, "cudnn_convolution_add_relu", lambda x, w, z, alpha, *rest: compute(x, w, alpha * z, *rest)
+    )
+    network = GraphNetwork(graph, torch.float32)
+    for _ in range(2):
+        with torch.inference_mode():
+            found = [each.numpy() for each in network(*map(torch.from_numpy, given.values()))]
+        for one, other in zip(found, expected, strict=True):
+            np.testing.assert_allclose(one, other, atol=1e-4)
+    assert sorted(calls) == sorted((["alone"] * 6 + ["with a sum"] * 6) * (2 if has_engine else 1))
 
 
 def test_the_trunk_is_what_policy_and_value_share() -> None:
     graph = read_graph(embedded_network())
     heads = [operation.kind for operation in graph.operations if operation.output not in graph.trunk]
-    assert sorted(heads) == sorted(
-        ["Conv", "Conv", "Reshape", "Reshape", "Add", "Relu", "Relu", "Dense", "Dense", "Sigmoid"]
-    )
+    assert sorted(heads) == ["Add", "Conv", "Conv", "Dense", "Dense", "Relu", "Reshape", "Reshape", "Sigmoid"]
     assert all(operation.shape[0] == BATCH for operation in graph.operations)
     assert not any(operation.kind == "Affine" for operation in graph.operations)
 

@@ -31,6 +31,33 @@ print([backend.name for backend, _ in found], "torch" in sys.modules)
 """
 
 
+SETTINGS = """
+import torch
+from fukayomi.engine.evaluators.backends.torch_device import arithmetic
+cudnn, matmul = torch.backends.cudnn, torch.backends.cuda.matmul
+
+def read():
+    return cudnn.conv.fp32_precision, cudnn.rnn.fp32_precision, matmul.fp32_precision, cudnn.benchmark
+
+def check():
+    before = read()
+    with arithmetic():
+        assert cudnn.conv.fp32_precision in ("none", "ieee") and matmul.fp32_precision in ("none", "ieee"), read()
+        assert cudnn.benchmark
+    assert read() == before, (read(), before)
+
+check()
+assert cudnn.allow_tf32
+torch.set_float32_matmul_precision("high")
+check()
+assert torch.get_float32_matmul_precision() == "high"
+cudnn.conv.fp32_precision = matmul.fp32_precision = "ieee"
+check()
+cudnn.conv.fp32_precision = matmul.fp32_precision = "tf32"
+check()
+"""
+
+
 class FakeCuda:
     """torch.cuda of a computer with two GPUs, as far as it is used; it writes down what happens."""
 
@@ -114,7 +141,7 @@ def test_a_graph_is_captured_after_warming_up_in_its_own_stream_with_exact_arith
 
     def compute() -> None:
         cuda.log.append("compute")
-        seen.append((flags(), torch.is_inference_mode_enabled()))
+        seen.append((flags(), torch.backends.cudnn.allow_tf32, torch.is_inference_mode_enabled()))
 
     queue = torch_device.Gpu(1, Path("a.onnx")).queue()
     cuda.log.clear()
@@ -124,13 +151,18 @@ def test_a_graph_is_captured_after_warming_up_in_its_own_stream_with_exact_arith
         "begin GPU 1", "wait for default", "begin stream 1", *warm_up, "end stream 1", "synchronize",
         "begin graph pool 1 thread_local", "compute", "end graph pool 1 thread_local", "end GPU 1",
     ]  # fmt: skip
-    assert set(seen) == {(("ieee", "ieee", True), True)}
+    assert set(seen) == {(("none", "none", True), False, True)}
     assert flags() == before
     cuda.log.clear()
     with queue.active():
         replay()
     queue.synchronize()
     assert cuda.log == ["begin stream 1", "replay", "end stream 1", "synchronize"]
+
+
+def test_settings_of_a_program_are_as_they_were() -> None:
+    """Also where it uses torch's newer ones."""
+    subprocess.run([sys.executable, "-W", "error", "-c", SETTINGS], check=True, timeout=600)
 
 
 def test_where_nothing_can_be_captured_networks_run_without_graphs(cuda: FakeCuda) -> None:
@@ -142,7 +174,7 @@ def test_where_nothing_can_be_captured_networks_run_without_graphs(cuda: FakeCud
     before = len(runs)
     replay()
     assert runs[before:] == [True]
-    assert flags()[0] != "ieee"
+    assert torch.backends.cudnn.allow_tf32
     cuda.error = torch.OutOfMemoryError("CUDA out of memory")
     with pytest.raises(torch.OutOfMemoryError):
         queue.capture(lambda: None)

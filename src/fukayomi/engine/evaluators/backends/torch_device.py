@@ -194,13 +194,14 @@ def arithmetic() -> Generator[None]:
     The settings are torch's for the whole process, where a training may have others.
     """
     backends: Any = torch.backends
-    exact = (
-        [(backends.cudnn.conv, "fp32_precision", "ieee"), (backends.cuda.matmul, "fp32_precision", "ieee")]
-        if hasattr(backends.cudnn, "conv")  # since torch 2.9
-        else [(backends.cudnn, "allow_tf32", False), (backends.cuda.matmul, "allow_tf32", False)]
-    )
+    cudnn = backends.cudnn
     is_measured = torch.version.hip is None  # AMD's MIOpen takes minutes for it
-    settings = [*exact, (backends.cudnn, "benchmark", is_measured)]
+    matmul = backends.cuda.matmul
+    settings = [
+        (cudnn, "benchmark", is_measured),
+        *_exact(cudnn, getattr(cudnn, "conv", None)),
+        *_exact(matmul, matmul),
+    ]
     before = [getattr(owner, name) for owner, name, _ in settings]
     try:
         for owner, name, value in settings:
@@ -209,6 +210,14 @@ def arithmetic() -> Generator[None]:
     finally:
         for (owner, name, _), value in zip(settings, before, strict=True):
             setattr(owner, name, value)
+
+
+def _exact(older: Any, newer: Any) -> list[tuple[Any, str, Any]]:
+    """What must be set against TF32: torch's older setting, unless the newer one is in use; they may not be mixed."""
+    try:
+        return [(older, "allow_tf32", False)] if older.allow_tf32 else []
+    except RuntimeError:
+        return [(newer, "fp32_precision", "ieee")]
 
 
 # --------------------------------------------------------------------------------------------------- errors

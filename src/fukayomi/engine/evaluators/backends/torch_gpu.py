@@ -132,8 +132,8 @@ class TorchGpuModel:
         check_values(self._path, is_finite=bool(slot.host["is_finite"][:n].all()), values=slot.values[:n])
 
     def close(self) -> None:
-        """Free the graphs; the rest goes with the object."""
-        self._free.clear()
+        """Free the graphs that no slot uses; the rest goes with its slots and with the object."""
+        self._free = []
 
     def _run_rows(self, slot: GpuSlot, start: int, count: int) -> None:
         """Queue the work for some rows of a slot."""

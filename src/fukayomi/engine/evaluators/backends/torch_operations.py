@@ -25,18 +25,45 @@ def to_float32(n: int, inputs: Sequence[Tensor]) -> Tensor:
     return inputs[0].float()
 
 
-def _conv(operation: Operation) -> Compute:
-    top, left, bottom, right = operation.settings["pads"]
-    stride, dilation, group = (operation.settings[name] for name in ("strides", "dilations", "group"))
-    is_even = (top, left) == (bottom, right)
+def has_cudnn(x: Tensor) -> bool:
+    """True if cuDNN computes the convolutions of an array."""
+    return x.is_cuda and torch.version.hip is None
 
-    def compute(n: int, inputs: Sequence[Tensor]) -> Tensor:
-        x, kernels, bias = inputs
-        if not is_even:
+
+class _Convolution:
+    """A convolution with what is added and the activation, which cuDNN computes at once where it can.
+
+    Otherwise each is a pass over the memory of its own.
+    """
+
+    def __init__(self, operation: Operation) -> None:
+        settings = operation.settings
+        self._pads, self._activation = settings["pads"], settings["activation"]
+        self._is_even = self._pads[:2] == self._pads[2:]
+        padding = self._pads[:2] if self._is_even else (0, 0)
+        self._rest = settings["strides"], padding, settings["dilations"], settings["group"]
+        self._is_joint = self._activation == "Relu"
+
+    def __call__(self, n: int, inputs: Sequence[Tensor]) -> Tensor:
+        x, kernels, bias, *added = inputs
+        if not self._is_even:
+            top, left, bottom, right = self._pads
             x = F.pad(x, (left, right, top, bottom))
-        return F.conv2d(x, kernels, bias, stride, (top, left) if is_even else 0, dilation, group)
-
-    return compute
+        if self._is_joint and has_cudnn(x):
+            try:
+                if added:
+                    return torch.cudnn_convolution_add_relu(x, kernels, added[0], 1.0, bias, *self._rest)
+                return torch.cudnn_convolution_relu(x, kernels, bias, *self._rest)
+            except torch.OutOfMemoryError:
+                raise
+            except RuntimeError:  # it has none for this shape, type or GPU, which shows before a graph is captured
+                self._is_joint = False
+        result = F.conv2d(x, kernels, bias, *self._rest)
+        if added:
+            result += added[0]
+        if self._activation:
+            result = torch.relu_(result) if self._activation == "Relu" else F.silu(result, inplace=True)
+        return result
 
 
 def _affine(operation: Operation) -> Compute:
@@ -99,7 +126,7 @@ def _plain(function: Callable[..., Tensor], *names: str) -> Callable[[Operation]
 
 
 _FUNCTIONS: dict[str, Callable[[Operation], Compute]] = {
-    "Conv": _conv,
+    "Conv": _Convolution,
     "Affine": _affine,
     "Dense": _plain(F.linear),
     "MatMul": _plain(torch.matmul),

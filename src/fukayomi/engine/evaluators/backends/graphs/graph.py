@@ -4,7 +4,8 @@
 backend needs these operations and no others. x, a and b are arrays; [C] and the like are constants.
 
     kind            inputs                                  settings
-    Conv            x, kernels [K, C / group, h, w], [K]    pads (top, left, bottom, right), strides, dilations, group
+    Conv            x, kernels [K, C / group, h, w], [K],   pads (top, left, bottom, right), strides, dilations, group;
+                    a where there is one: added after it    activation: "Relu" or "Silu", which comes last, or ""
     Affine          x, factors [C], shifts [C]              -          x * factor + shift, of the channels (axis 1)
     Dense           x, weights [K, C], [K]                  -          of the last axis
     MatMul          a, b                                    -          as numpy.matmul

@@ -39,6 +39,7 @@ def _conv(node: Node) -> None:
         "strides": tuple(strides),
         "dilations": tuple(dilations),
         "group": group,
+        "activation": "",
     }
     node.emit("Conv", inputs, [x.shape[0], len(kernels), *sides], **settings)
 

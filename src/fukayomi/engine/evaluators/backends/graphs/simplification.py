@@ -11,26 +11,55 @@ from fukayomi.engine.evaluators.backends.graphs.graph import Floats, Operation
 def simplified(
     operations: Sequence[Operation], constants: dict[str, Floats], outputs: Sequence[str]
 ) -> list[Operation]:
-    """The operations that the outputs need, with BatchNorm in the convolution before it, and x * sigmoid(x) as one."""
+    """The operations that the outputs need, with what follows a convolution in it, and x * sigmoid(x) as one."""
     needed = set[str]().union(*(needed_for(operations, output) for output in outputs))
     kept = {operation.output: operation for operation in operations if operation.output in needed}
     uses: dict[str, int] = dict.fromkeys(outputs, 1)
     for operation in kept.values():
         for name in operation.inputs:
             uses[name] = uses.get(name, 0) + 1
+    for output in list(kept):
+        if output in kept and kept[output].kind == "Mul":
+            _join_gate(kept[output], kept, uses)
     for operation in list(kept.values()):
-        source = kept.get(operation.inputs[0])
-        if operation.kind == "Affine" and source is not None and source.kind == "Conv" and uses[source.output] == 1:
-            kept[operation.output] = _folded(source, operation, constants)
-            del kept[source.output]
-        elif operation.kind == "Mul":
-            for x, gate in (operation.inputs, operation.inputs[::-1]):
-                maker = kept.get(gate)
-                if maker is not None and maker.kind == "Sigmoid" and maker.inputs == (x,) and uses[gate] == 1:
-                    kept[operation.output] = replace(operation, kind="Silu", inputs=(x,))
-                    del kept[gate]
-                    break
+        for number, name in enumerate(operation.inputs):
+            source = kept.get(name)
+            if source is None or source.kind != "Conv" or uses[name] > 1:
+                continue
+            joined = _joined(source, operation, number, kept, constants)
+            if joined is not None:
+                kept[operation.output] = joined
+                del kept[name]
+                break
     return list(kept.values())
+
+
+def _join_gate(product: Operation, kept: dict[str, Operation], uses: dict[str, int]) -> None:
+    """Make a product Silu, if it is one; the sigmoid is then gone."""
+    for x, gate in (product.inputs, product.inputs[::-1]):
+        maker = kept.get(gate)
+        if maker is not None and maker.kind == "Sigmoid" and maker.inputs == (x,) and uses[gate] == 1:
+            del kept[gate]
+            uses[x] -= 1
+            kept[product.output] = replace(product, kind="Silu", inputs=(x,))
+            return
+
+
+def _joined(
+    conv: Operation, after: Operation, number: int, kept: dict[str, Operation], constants: dict[str, Floats]
+) -> Operation | None:
+    """A convolution with an operation that takes its output as the input of this number; None: it does not fit."""
+    if conv.settings["activation"]:
+        return None
+    if after.kind == "Affine" and len(conv.inputs) == 3:
+        return _folded(conv, after, constants)
+    if after.kind in ("Relu", "Silu"):
+        return replace(conv, output=after.output, settings={**conv.settings, "activation": after.kind})
+    if after.kind == "Add" and len(conv.inputs) == 3:
+        other = kept.get(after.inputs[1 - number])
+        if other is not None and other.shape == conv.shape:
+            return replace(conv, inputs=(*conv.inputs, other.output), output=after.output)
+    return None
 
 
 def _folded(conv: Operation, norm: Operation, constants: dict[str, Floats]) -> Operation:

@@ -162,8 +162,12 @@ class Translator:
         if not is_known or settings["dilations"] != (1, 1) or settings["group"] != 1 or squares != source.squares:
             raise GraphError(f"a convolution of {height}x{width} that no kernel computes")
         weights = weights[:, : source.rows]  # what is left out was padded with zeros
-        out = Value(len(weights), source.squares)
-        return self._made(Convolution(source, out, weights, self._constant(operation.inputs[2]), Activation.NONE))
+        bias, out = self._constant(operation.inputs[2]), Value(len(weights), source.squares)
+        residual = self._whole(operation.inputs[3]) if len(operation.inputs) > 3 else None
+        if residual is not None and (residual.rows, residual.squares) != (out.rows, out.squares):
+            raise GraphError("a sum of different shapes")
+        activation = ACTIVATIONS[settings["activation"]] if settings["activation"] else Activation.NONE
+        return self._made(Convolution(source, out, weights, bias, activation, residual))
 
     def dense(self, operation: Operation) -> Term:
         """Dense, of a list or of all numbers of a map."""
