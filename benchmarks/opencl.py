@@ -31,7 +31,7 @@ from fukayomi.engine.evaluators.backends.opencl.layers import Activation, Convol
 from fukayomi.engine.evaluators.backends.opencl.network import Compiler, NetworkOnDevice, allocate
 from fukayomi.engine.evaluators.timing import filled_slot, probe_positions, run_batches
 from fukayomi.nn import export_onnx
-from random_networks import random_residual
+from random_networks import random_network
 
 SQUARES = 81
 HIDDEN = 256
@@ -49,7 +49,7 @@ def networks(
     now = clock(device)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"{shape}.onnx"
-        export_onnx(random_residual(*map(int, shape.split("x"))), path)
+        export_onnx(random_network(shape), path)
         named = {
             "ort_fp32": Network(
                 path, device="cpu", precision="fp32", batch_size=batch, threads=torch.get_num_threads()
