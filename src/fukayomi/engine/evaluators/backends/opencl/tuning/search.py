@@ -39,6 +39,7 @@ class Best:
 
     configuration: Configuration
     calls_per_s: float
+    """0: none runs."""
 
 
 class Search:
