@@ -54,7 +54,7 @@ def tune_network(
     try:
         shapes = Shapes.of_layers(translate(read_graph(network)))
     except GraphError as error:
-        raise EvaluatorError(f"{network}: {error}; OpenCL needs no tuning for it") from error
+        raise EvaluatorError(f"{network}: {error}; OpenCL computes networks in ONNX alone") from error
     began = time.monotonic()
     with alone():
         tuned = tune(device, shapes, budget_s=budget_s, is_full=is_full, seed=seed, listener=listener)
