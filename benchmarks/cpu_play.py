@@ -34,7 +34,7 @@ from fukayomi.engine.evaluators.protocol import NetworkEvaluator, Slot
 from fukayomi.engine.evaluators.timing import filled_slot, probe_positions, run_batches
 from fukayomi.engine.network import find_network
 from fukayomi.shogi import Position
-from random_networks import random_residual, sparse_file, sparse_models
+from random_networks import random_network, sparse_file, sparse_models
 
 TUNING = 0.1
 """Share of the seconds of a measurement that each setting without a search is tried for."""
@@ -71,7 +71,7 @@ def make_network(folder: Path, blocks: int, channels: int) -> NetworkFile:
     from fukayomi.nn import export_onnx, quantize_onnx
 
     path = folder / f"random-{blocks}x{channels}.onnx"
-    export_onnx(random_residual(blocks, channels), path)
+    export_onnx(random_network(f"{blocks}x{channels}"), path)
     int8_path(path).write_bytes(quantize_onnx(path, *features_of(probe_positions())))
     return NetworkFile(path)
 

@@ -1,19 +1,20 @@
 """Playing on a GPU: what of each network's own best speed on the card the search keeps, from 10x192 to 40x512.
 
-    python benchmarks/gpu_play.py [--json] [--device torch-cuda] [--shapes 10x192 15x224 20x256 30x384 40x512]
+    python benchmarks/gpu_play.py [--json] [--device torch-cuda] [--shapes 10x192 20x256 40x512_lk_tf]
         [--seconds 4] [--repeats 2] [--minutes 8]
 
 The networks have random parameters: their speed does not depend on them. Their policies are made as sharp as those of
 trained networks, which the speed of the tree does depend on. Each is loaded as the engine loads it. In every repeat:
 
 - `ceiling`: full batches without a search, in the best of several batch sizes;
-- `search`: one position after another, each in a tree of its own, as in play;
+- `search`: one position after another, each about a second in an empty tree, as in play;
 - `at_once`: many positions at once by the analysis service.
 
 The evaluation cache is off. Rates are positions evaluated a second, medians of the repeats; shares are of the ceiling.
+`evaluations` and `playouts` have mean, median, minimum and maximum of the single searches (docs/speed.md, NPS).
 The first device of `--device` that can run is taken; without it torch-cuda, cuda or cpu. A network for which the
 minutes do not suffice is left out and named. The seeds' figures are NPS of dlshogi on other cards, to be read beside
-it.
+it. `gpu_check.py` measures these networks too, beside all else of a card.
 """
 
 # pyright: reportUnknownMemberType=false
@@ -25,42 +26,48 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import torch
 
-from fukayomi.cli.engine.bench import NETWORK_POSITIONS
-from fukayomi.engine import AnalysisQuery, AnalysisService, Engine, Network
+from fukayomi.engine import AnalysisQuery, AnalysisService, Network
 from fukayomi.engine.evaluators.backends.backend import get_backend
 from fukayomi.engine.evaluators.protocol import Slot
-from fukayomi.engine.evaluators.timing import filled_slot, probe_positions, run_batches
+from fukayomi.engine.evaluators.timing import PROBES, filled_slot, probe_positions, run_batches
+from fukayomi.engine.measuring.nps import STATISTICS, NetworkSubject, Rate, compare_nps
 from fukayomi.learning.models import features_of
 from fukayomi.nn import export_onnx, save_parameters
-from fukayomi.shogi import Position
-from random_networks import random_residual
+from random_networks import random_network
 
-SHAPES = ("10x192", "15x224", "20x256", "30x384", "40x512")
+PLAIN = ("10x192", "15x224", "20x256", "30x384", "40x512")
+SHAPES = (*PLAIN, *(f"{shape}_lk_tf" for shape in PLAIN))
 DEVICES = ("torch-cuda", "cuda", "cpu")
 SEEDS = {
-    "10x192": {"A100": 40_008},
-    "15x224": {"A100": 36_955},
-    "30x384": {"RTX 4090": 19_221},
-    "40x512": {"RTX 4090": 8_008},
-}
-"""Seed 000: a GPU's share of eight; seed 004: the ResNet of each size."""
-POSITIONS = [Position.from_sfen(sfen) for sfen in NETWORK_POSITIONS.values()]
+    "10x192": {"card": "A100, one of eight", "mean": 40_008, "median": 40_047, "minimum": 27_349, "maximum": 48_654},
+    "15x224": {"card": "A100, one of eight", "mean": 36_955, "median": 37_548, "minimum": 27_462, "maximum": 43_013},
+    "30x384": {"card": "RTX 4090", "mean": 19_221, "median": 19_270, "minimum": 17_920, "maximum": 20_858},
+    "40x512": {"card": "RTX 4090", "mean": 8_008, "median": 7_982, "minimum": 7_596, "maximum": 9_392},
+    "40x512_lk_tf": {"card": "RTX 4090", "mean": 8_766, "median": 8_764, "minimum": 8_293, "maximum": 10_140},
+}  # fmt: skip
+"""NPS of dlshogi, a second a position: seed 000 (WCSC31's 10 and 15 blocks), seed 004 (100 positions, four times)."""
+POSITIONS = probe_positions()[len(PROBES) :]
+"""Those of a game."""
 LARGEST_BATCH = 1024
 TUNING_S = 0.3
 LOGIT_DEVIATION = 1.5
+SHARPENED = 8
+"""Positions on which the deviation of the logits is set."""
+SEARCH_S = 1.0
+LEAST_SEARCHES = 3
 ROUNDS = 4
 """Positions of the service for each that it searches at once."""
 
 
 def make_network(shape: str, folder: Path, device: str) -> Path:
-    """A file of a network with random parameters."""
-    blocks, channels = map(int, shape.split("x"))
-    network = random_residual(blocks, channels)
+    """A file of a network with random parameters, which this device reads."""
+    network = random_network(shape)
     with torch.inference_mode():
-        logits, _ = network(*(torch.from_numpy(planes) for planes in features_of(probe_positions())))
+        logits, _ = network(*(torch.from_numpy(planes) for planes in features_of(POSITIONS[:SHARPENED])))
         network.policy.conv.weight *= LOGIT_DEVIATION / float(logits.std())
     path = folder / f"random-{shape}{'.safetensors' if device.startswith('torch') else '.onnx'}"
     (save_parameters if path.suffix == ".safetensors" else export_onnx)(network, path)
@@ -91,14 +98,11 @@ class Ceiling:
         return done / (time.perf_counter() - start)
 
 
-def search_rate(network: Network, seconds: float) -> float:
-    """Positions a second of searches of one position after another."""
-    nodes = elapsed = 0.0
-    for position in POSITIONS:
-        with Engine(network) as engine:
-            progress = engine.search(position, time_ms=max(1, round(1000 * seconds / len(POSITIONS)))).progress
-        nodes, elapsed = nodes + progress.nodes, elapsed + progress.seconds
-    return nodes / elapsed
+def search_rates(network: Network, seconds: float) -> tuple[Rate, ...]:
+    """Evaluations and playouts a second of searches of one position after another."""
+    count = max(LEAST_SEARCHES, min(len(POSITIONS), round(seconds / SEARCH_S)))
+    positions = [POSITIONS[(2 * n + 1) * len(POSITIONS) // (2 * count)] for n in range(count)]
+    return compare_nps([NetworkSubject("search", network)], positions, seconds=seconds / count).rates
 
 
 def service_rate(network: Network, rate: float, seconds: float) -> float:
@@ -115,7 +119,7 @@ def service_rate(network: Network, rate: float, seconds: float) -> float:
         return done / (time.perf_counter() - start)
 
 
-def measure(shape: str, device: str, seconds: float, repeats: int) -> dict[str, object]:
+def measure(shape: str, device: str, seconds: float, repeats: int) -> dict[str, Any]:
     """All figures of one network."""
     begin = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
@@ -124,23 +128,30 @@ def measure(shape: str, device: str, seconds: float, repeats: int) -> dict[str, 
         with Network(path, device=device, cache_mb=0) as network:
             ceiling = Ceiling(network)
             loaded = time.perf_counter()
-            rates: dict[str, list[float]] = {"ceiling": [], "search": [], "at_once": []}
+            alone: list[float] = []
+            at_once: list[float] = []
+            searches: dict[str, list[float]] = {"evaluations": [], "playouts": []}
             for _ in range(repeats):
-                rates["ceiling"].append(ceiling.rate(seconds))
-                rates["search"].append(search_rate(network, seconds))
-                rates["at_once"].append(service_rate(network, rates["ceiling"][-1], seconds))
-            evaluator = network.evaluator
-            medians = {name: statistics.median(found) for name, found in rates.items()}
+                alone.append(ceiling.rate(seconds))
+                for rate in search_rates(network, seconds):
+                    searches.get(rate.counted, []).extend(rate.values)
+                at_once.append(service_rate(network, alone[-1], seconds))
+            best, together = statistics.median(alone), statistics.median(at_once)
+            rates = [Rate(shape, counted, tuple(values)) for counted, values in searches.items()]
             return {
                 "network": shape,
                 "identity": network.identity,
-                "batch_size": evaluator.batch_size,
-                "slots": evaluator.slots,
+                "batch_size": network.evaluator.batch_size,
+                "slots": network.evaluator.slots,
                 "ceiling_batch_size": ceiling.batch_size,
-                **{f"{name}_per_s": round(rate) for name, rate in medians.items()},
-                "search_share": round(medians["search"] / medians["ceiling"], 3),
-                "at_once_share": round(medians["at_once"] / medians["ceiling"], 3),
-                "seeds_per_s": SEEDS.get(shape, {}),
+                "ceiling_per_s": round(best),
+                "search_per_s": round(rates[0].median),
+                "at_once_per_s": round(together),
+                "search_share": round(rates[0].median / best, 3),
+                "at_once_share": round(together / best, 3),
+                "searches": len(rates[0].values),
+                **{rate.counted: {name: round(getattr(rate, name)) for name in STATISTICS} for rate in rates},
+                "seeds": SEEDS.get(shape),
                 "made_s": round(made - begin, 1),
                 "loaded_s": round(loaded - made, 1),
                 "measured_s": round(time.perf_counter() - loaded, 1),
@@ -150,7 +161,7 @@ def measure(shape: str, device: str, seconds: float, repeats: int) -> dict[str, 
 def main() -> None:
     """Measure the networks one after another, and print each as it is done."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--shapes", nargs="+", default=SHAPES, metavar="BLOCKSxCHANNELS")
+    parser.add_argument("--shapes", nargs="+", default=SHAPES, metavar="BLOCKSxCHANNELS", help="_lk_tf may follow")
     parser.add_argument("--device", nargs="+", default=DEVICES)
     parser.add_argument("--seconds", type=float, default=4.0, help="of each measurement")
     parser.add_argument("--repeats", type=int, default=2)
@@ -170,7 +181,7 @@ def main() -> None:
         "networks": [],
         "left_out": [],
     }
-    networks: list[dict[str, object]] = []
+    networks: list[dict[str, Any]] = []
     left_out: list[str] = []
     begin = time.perf_counter()
     longest = 0.0

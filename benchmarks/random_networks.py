@@ -13,16 +13,16 @@ if TYPE_CHECKING:
     from fukayomi.nn import PolicyValueNetwork
 
 
-def random_residual(blocks: int, channels: int) -> "PolicyValueNetwork":
-    """A residual network in evaluation mode."""
+def random_network(shape: str) -> "PolicyValueNetwork":
+    """A network with ReLU in evaluation mode, by its shape and modifiers: 10x192, 40x512_lk_tf."""
     import torch
 
     from fukayomi.nn import NetworkConfig, PolicyValueNetwork
 
     torch.manual_seed(1)
-    network = PolicyValueNetwork(NetworkConfig(blocks=blocks, channels=channels, activation="relu")).eval()
+    network = PolicyValueNetwork(NetworkConfig.from_name(f"resnet{shape}")).eval()
     for name, parameter in network.named_parameters():
-        if name.endswith("norm2.weight"):
+        if name.endswith("weight") and not parameter.any():
             torch.nn.init.constant_(parameter, 0.5)  # at first it is 0, and the block computes nothing
     return network
 

@@ -127,11 +127,11 @@ def alone(evaluator: Evaluator, seconds: float) -> tuple[float, float]:
     return done / (time.perf_counter() - start), done / (time.process_time() - cpu_start)
 
 
-def measure(network: Network, games: int, given: argparse.Namespace) -> dict[str, object]:
+def measure(network: Network, games: int, playouts: int, seconds: float, repeats: int) -> dict[str, object]:
     """The figures of a network with so many games at once."""
-    played = Games(network, games, given.playouts, cache_mb=0)
-    played.run(given.seconds)  # all games are under way then
-    pairs = [(alone(network.evaluator, given.seconds), played.run(given.seconds)) for _ in range(given.repeats)]
+    played = Games(network, games, playouts, cache_mb=0)
+    played.run(seconds)  # all games are under way then
+    pairs = [(alone(network.evaluator, seconds), played.run(seconds)) for _ in range(repeats)]
     by_clock = [games_rate / alone_rate for (alone_rate, _), (games_rate, _) in pairs]
     by_cpu = [games_rate / alone_rate for (_, alone_rate), (_, games_rate) in pairs]
     rate, cost = statistics.median(games_rate for _, (games_rate, _) in pairs), played.evaluations_a_move
@@ -141,7 +141,7 @@ def measure(network: Network, games: int, given: argparse.Namespace) -> dict[str
         "batch_size": network.evaluator.batch_size,
         "slots": network.evaluator.slots,
         "games": games,
-        "playouts": given.playouts,
+        "playouts": playouts,
         "alone_per_s": round(statistics.median(alone_rate for (alone_rate, _), _ in pairs)),
         "selfplay_per_s": round(rate),
         "share_of_evaluator": round(statistics.median(by_clock), 3),
@@ -291,7 +291,7 @@ def main() -> None:
                 if time.monotonic() - begin + given.seconds * runs > 60 * given.minutes:
                     left_out.append(f"{name}, {games} games")
                     continue
-                found = measure(network, games, given)
+                found = measure(network, games, given.playouts, given.seconds, given.repeats)
                 if given.league:
                     found["league"] = measure_league(network, games, given)
                 measured.append({"name": name, **found})

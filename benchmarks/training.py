@@ -302,6 +302,18 @@ def measure_network(
     }
 
 
+def measure_fitting(name: str, data: Dataset, device: torch.device, *, batch: int, **given: Any) -> dict[str, object]:
+    """The same, with half the batch as long as it does not fit into a GPU."""
+    while True:
+        try:
+            return measure_network(name, data, device, batch=batch, **given)
+        except torch.cuda.OutOfMemoryError:
+            if batch == 1:
+                raise
+            batch //= 2
+            torch.cuda.empty_cache()
+
+
 class Rounds(TrainingListener):
     """Times a run, round after round."""
 
@@ -404,19 +416,12 @@ def main() -> None:
             if start - begin + expected_s(name, networks, given.rounds) > 60 * given.minutes:
                 left_out.append(name)
                 continue
-            figures, size = None, batch
             if name.startswith("sparse"):
                 figures = measure_sparse(name, data, batch=given.sparse_batch, round_s=2 * turn_s, rounds=given.rounds)
-            while figures is None:
-                try:
-                    figures = measure_network(
-                        name, data, device, batch=size, threads=threads, turn_s=turn_s, rounds=given.rounds, peak=peak
-                    )
-                except torch.cuda.OutOfMemoryError:
-                    if size == 1:
-                        raise
-                    size //= 2
-                    torch.cuda.empty_cache()
+            else:
+                figures = measure_fitting(
+                    name, data, device, batch=batch, threads=threads, turn_s=turn_s, rounds=given.rounds, peak=peak
+                )
             networks.append(figures | {"seconds": round(time.perf_counter() - start, 1)})
             print(json.dumps(networks[-1]), file=sys.stderr, flush=True)
     report = {

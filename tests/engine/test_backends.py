@@ -1,4 +1,4 @@
-"""Backends that read any ONNX file, with a toy network whose answers are known; torch, with parameter files."""
+"""Backends that read any ONNX file, with a toy network whose answers are known; torch, with parameter files too."""
 
 import subprocess
 import sys
@@ -38,6 +38,11 @@ SFENS = (
     "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1",
     "l6nl/5+P1gk/2np1S3/p1p4Pp/3P2Sp1/1PPb2P1P/P5GS1/R8/LN4bKL w RGgsn5p 1",
 )
+READERS = (
+    "cpu", "openvino", "cuda", "directml", "coreml", "migraphx", "webgpu", "openvino-gpu", "torch", "torch-cuda",
+    "opencl",
+)  # fmt: skip
+"""Backends that read any ONNX file and compute in fp32; skipped where they are not there."""
 
 
 @pytest.fixture
@@ -73,7 +78,7 @@ def opened(path: Path, backend: str = "cpu", **plan: Any) -> NetworkEvaluator:
 
 
 @pytest.mark.parametrize("batch", ["batch", 4])
-@pytest.mark.parametrize("backend", ["cpu", "openvino"])
+@pytest.mark.parametrize("backend", READERS)
 def test_answers_as_the_network_does(tmp_path: Path, batch: int | str, backend: str) -> None:
     path = write_network(tmp_path / "toy.onnx", batch=batch)
     evaluator = opened(path, backend)
@@ -81,13 +86,14 @@ def test_answers_as_the_network_does(tmp_path: Path, batch: int | str, backend: 
     slot = evaluator.allocate(4)
     fill(slot, SFENS)
     evaluator.run(slot, len(SFENS))
+    error = 0.02 if get_backend(backend).on_gpu else 1e-4  # CUDA rounds fp32 to TF32
     for i in range(len(SFENS)):
         logits, value = expected(path, slot, i)
-        np.testing.assert_allclose(slot.logits[i, : slot.input.counts[i]], logits, atol=1e-4)
-        assert slot.values[i] == pytest.approx(value, abs=1e-6)
+        np.testing.assert_allclose(slot.logits[i, : slot.input.counts[i]], logits, atol=error)
+        assert slot.values[i] == pytest.approx(value, abs=error / 100)
 
 
-@pytest.mark.parametrize("backend", ["cpu", "openvino"])
+@pytest.mark.parametrize("backend", READERS)
 def test_the_plane_of_the_colour_to_move_reaches_a_network_that_asks_for_it(tmp_path: Path, backend: str) -> None:
     evaluator = opened(write_network(tmp_path / "toy.onnx", planes=((62, 9, 9), (58, 9, 9))), backend)
     slot = evaluator.allocate(4)
@@ -103,7 +109,7 @@ def test_identity_is_of_the_weights_not_of_the_name(network: Path, tmp_path: Pat
     assert opened(write_network(tmp_path / "other.onnx", scale=2)).identity != opened(network).identity
 
 
-@pytest.mark.parametrize("backend", ["cpu", "openvino"])
+@pytest.mark.parametrize("backend", READERS)
 def test_refuses_what_is_no_network(tmp_path: Path, backend: str) -> None:
     garbage = tmp_path / "garbage.onnx"
     garbage.write_bytes(b"not a network")
@@ -173,7 +179,7 @@ def opened_in(path: Path, precision: str) -> NetworkEvaluator:
 
 def test_what_the_gpu_computes_around_the_network() -> None:
     torch = pytest.importorskip("torch")
-    from fukayomi.engine.evaluators.backends.torch_model import gather, unpack
+    from fukayomi.engine.evaluators.backends.torch_gpu import gather, unpack
 
     slot = PlaneSlot.zeros(2)
     fill(slot, SFENS)
@@ -206,13 +212,14 @@ def test_a_parameter_file_is_played_by_torch_alone(parameters: Path, tmp_path: P
         opened(damaged, "torch")
 
 
-def test_torch_names_the_files_that_it_reads(network: Path, tmp_path: Path) -> None:
-    with pytest.raises(EvaluatorError, match=r"DNN_Provider torch cannot read it; it reads .*\.safetensors"):
-        load(NetworkFile(network), Plan("torch"))
+def test_a_checkpoint_is_no_network(tmp_path: Path) -> None:
     checkpoint = tmp_path / "checkpoint.pt"
     checkpoint.write_bytes(b"")
-    with pytest.raises(EvaluatorError, match=r"fukayomi export .*checkpoint\.pt .*checkpoint\.safetensors"):
-        load(NetworkFile(checkpoint), Plan("torch"))
+    for backend in ("torch", "auto"):
+        with pytest.raises(
+            EvaluatorError, match=r"is a checkpoint, .* fukayomi export .*checkpoint\.pt .*checkpoint\.onnx"
+        ):
+            load(NetworkFile(checkpoint), Plan(backend))
 
 
 def test_more_threads_than_cpus_are_not_used(network: Path) -> None:

@@ -136,7 +136,7 @@ def test_an_older_onnx_runtime_takes_no_plugins(network: Path, monkeypatch: pyte
         ("directml", "fp32", {"device_id": "1"}),
         ("cuda", "fp32", {"device_id": "1"}),
         ("migraphx", "fp32", {"device_id": "1", "migraphx_model_cache_dir": "FOLDER"}),
-        ("migraphx", "fp16", {"device_id": "1", "migraphx_model_cache_dir": "FOLDER", "migraphx_fp16_enable": "1"}),
+        ("migraphx", "fp16", {"device_id": "1", "migraphx_model_cache_dir": "FOLDER", "migraphx_fp16_enable": "True"}),
     ],
 )
 def test_a_session_is_on_the_gpu_with_the_options_of_its_precision(

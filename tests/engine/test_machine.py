@@ -187,6 +187,7 @@ def test_a_compiled_engine_is_kept_for_one_network_gpu_library_and_batch(
         monkeypatch.setattr(onnx, "versions", lambda _: {"tensorrt": version})
         options = OnnxTensorrt().options(network, Plan("tensorrt", "fp16", 1, 2, batch))
         assert options["trt_profile_max_shapes"].startswith(f"input1:{max(batch, 256)}x62x9x9")
+        assert options["trt_fp16_enable"] == "True"  # ONNX Runtime refuses "1" here
         assert options["trt_engine_cache_path"].startswith(str(tmp_path / "fukayomi" / "tensorrt"))
         return options["trt_engine_cache_path"]
 

@@ -22,13 +22,15 @@ def test_searches_at_once_beside_searches_in_turn() -> None:
 
 def test_a_tiny_network_is_measured_as_large_ones_on_a_gpu() -> None:
     pytest.importorskip("torch")
-    arguments = ("--shapes", "1x8", "2x8", "--device", "torch", "--seconds", "0.05", "--repeats", "1")
+    arguments = ("--shapes", "5x8_lk_tf", "2x8", "--device", "torch", "--seconds", "0.05", "--repeats", "1")
     found = figures_of("gpu_play.py", *arguments, "--minutes", "0.0001")
     assert (found["device"], found["left_out"]) == ("torch", ["2x8"])
     (network,) = found["networks"]
-    assert network["network"] == "1x8"
+    assert (network["network"], network["seeds"]) == ("5x8_lk_tf", None)
     for name in ("ceiling_per_s", "search_per_s", "at_once_per_s"):
         assert network[name] > 0
+    for counted in ("evaluations", "playouts"):
+        assert network[counted]["minimum"] <= network[counted]["median"] <= network[counted]["maximum"]
 
 
 @pytest.mark.soak  # each backend and precision is loaded, and measures its settings

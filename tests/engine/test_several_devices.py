@@ -8,6 +8,7 @@ import pytest
 from toy_network import write_network
 
 from fukayomi import Engine, EvaluatorError, Network, Position
+from fukayomi.engine.evaluators.backends.backend import get_backend
 from fukayomi.engine.evaluators.protocol import Slot, StubEvaluator, hash_evaluator
 from fukayomi.engine.network import load_evaluators
 from fukayomi.engine.settings import UsiSettings, usi_options
@@ -64,6 +65,27 @@ def test_two_files_share_the_cpus(tmp_path: Path) -> None:
         apart = [Network(path, device="cpu", precision="fp32").evaluate(Position()) for path in (one, two)]
         mean = (apart[0].winrates[0] + apart[1].winrates[0]) / 2
         assert network.evaluate(Position()).winrates[0] == pytest.approx(mean)
+
+
+@pytest.mark.parametrize("backend", ["native", "cpu", "openvino", "torch"])
+def test_each_backend_takes_a_network_for_each_device(tmp_path: Path, backend: str) -> None:
+    if (problem := get_backend(backend).problem()) is not None:
+        pytest.skip(problem)
+    torch, nn = pytest.importorskip("torch"), pytest.importorskip("fukayomi.nn")
+    models: list[Path] = []
+    for number in range(2):
+        torch.manual_seed(number)
+        network = nn.PolicyValueNetwork(
+            nn.NetworkConfig(blocks=1, channels=8, value_hidden=8, activation="relu")
+        ).eval()
+        models.append(tmp_path / (f"{number}.safetensors" if backend == "torch" else f"{number}.onnx"))
+        (nn.save_parameters if backend == "torch" else nn.export_onnx)(network, models[-1])
+    given = {"DNN_Model": str(models[0]), "DNN_Model2": str(models[1]), "DNN_Provider": backend, "UCT_Threads3": "1"}
+    first, second, third = load_evaluators(settings(**given, DNN_Precision="fp32", DNN_Batch_Size="4"))
+    assert first.identity == third.identity != second.identity
+    with Engine([first, second, third]) as engine:
+        assert engine.search(Position(), nodes=100).progress.nodes == 100
+    assert [(each.slots, each.batch_size) for each in (first, second, third)] == [(1, 4)] * 3
 
 
 def test_a_device_is_used_if_it_has_a_network_or_batches() -> None:

@@ -21,7 +21,9 @@ import pytest
 from engine_talk import MATE_IN_ONE, MATED, Command, Start, next_line
 from patience import PATIENCE_S, until
 from places import SAMPLES
+from toy_network import write_network
 
+from fukayomi.engine.evaluators.backends.backend import get_backend
 from fukayomi.shogi import Position
 from fukayomi.usi.client import EngineLine, UsiClient
 
@@ -205,6 +207,17 @@ def test_each_go_has_one_answer(start: Start, odd: tuple[str, ...], conversation
     for seed in range(conversations):
         conversation(client, seed)
     check_idle(client)
+    assert client.close() == 0
+
+
+@pytest.mark.parametrize("conversations", [1, pytest.param(50, marks=pytest.mark.soak)])
+def test_each_go_has_one_answer_by_opencl(start: Start, conversations: int, tmp_path: Path) -> None:
+    if problem := get_backend("opencl").problem():
+        pytest.skip(problem)
+    network = write_network(tmp_path / "toy.onnx")
+    client = start(fresh=True, DNN_Model=str(network), DNN_Provider="opencl", DNN_Precision="fp32", UCT_Threads="2")
+    for seed in range(conversations):
+        conversation(client, seed)
     assert client.close() == 0
 
 

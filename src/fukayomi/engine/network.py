@@ -65,8 +65,8 @@ class Network:
             (`PlaneEvaluator`); or several of these. By default a network that comes with the package
             (`find_network`); "<5x64>" is the one of this name.
         device: Library and device that run it, a value of DNN_Provider: "native" (our own code on the CPU), "cpu" (ONNX
-            Runtime), "openvino", "cuda", "tensorrt". "auto" takes the fastest; what is left open is measured when the
-            network is first loaded on a computer.
+            Runtime), "openvino", "torch-cuda", "cuda", "tensorrt". "auto" takes the fastest; what is left open is
+            measured when the network is first loaded on a computer.
         precision: "fp32", "fp16", "bf16", "int16" or "int8". "auto" takes a lower one where it is clearly faster and
             agrees with fp32; for results that are the same on every computer, name device and precision.
         threads: CPU threads for one batch; 0: measured.

@@ -6,7 +6,11 @@ from pathlib import Path
 
 import command_runs
 import jsonschema
+import pytest
 from places import RECORDS
+from toy_network import write_network
+
+from fukayomi.engine.evaluators.backends.backend import get_backend
 
 run = partial(command_runs.run, "bench", COLUMNS="150")
 FAST = ("--records", RECORDS, "--positions", 3, "--nodes", 50)
@@ -39,6 +43,30 @@ def test_one_json_object() -> None:
     assert set(found["definitions"]) == {"evaluations", "playouts", "visits", "nodes"}
 
 
+def test_scaling_over_devices(tmp_path: Path) -> None:
+    toy = write_network(tmp_path / "toy.onnx")
+    found = command_runs.run_json(
+        "bench", "nps", *FAST, "--model", toy, "--model", "<hash>", "--devices", 3, "--device", "cpu"
+    )
+    names = [f"toy.onnx, <hash> cpu, {count}" for count in ("1 device", "2 devices", "3 devices")]
+    assert list(dict.fromkeys(rate["name"] for rate in found["rates"])) == names
+    assert [(ratio["name"], ratio["of"]) for ratio in found["ratios"]] == [(name, names[0]) for name in names[1:]]
+    assert all(ratio[kind] > 0 for ratio in found["ratios"] for kind in ("mean", "median", "minimum", "maximum"))
+
+    code, printed, said = run("nps", *FAST, "--model", "<hash>", "--devices", 2)
+    assert code == 0, said
+    assert "<hash>, 2 devices / <hash>, 1 device" in printed
+
+
+def test_backends_beside_each_other(tmp_path: Path) -> None:
+    devices = ("--device", "cpu", "--device", "openvino")
+    toy = write_network(tmp_path / "toy.onnx")
+    if get_backend("openvino").problem() is not None:
+        pytest.skip("needs openvino")
+    found = command_runs.run_json("bench", "nps", *FAST, "--model", toy, *devices)
+    assert [(ratio["name"], ratio["of"]) for ratio in found["ratios"]] == [("toy.onnx openvino", "toy.onnx cpu")]
+
+
 def test_errors(tmp_path: Path) -> None:
     for arguments, message in (
         (("--model", "no.onnx"), "no.onnx"),
@@ -47,6 +75,8 @@ def test_errors(tmp_path: Path) -> None:
         (("--model", "<hash>", "--option", "x:A=1"), "no engine 'x'"),
         (("--model", "<hash>", "--model", "<hash>"), "the same name"),
         (("--model", "<hash>", "--picture", tmp_path / "a.pdf"), "a picture is a .png or a .svg"),
+        (("--device", "abacus"), "abacus"),
+        (("--devices", 2, *("--model", "<hash>") * 3), "3 networks on 2 devices"),
     ):
         code, printed, said = run("nps", *FAST, *arguments)
         assert (code != 0, printed) == (True, "")

@@ -14,7 +14,6 @@ from fukayomi.engine.evaluators.backends import torch as torch_backends
 from fukayomi.engine.evaluators.backends.machine import Gpu
 from fukayomi.engine.evaluators.backends.network_file import int8_path
 from fukayomi.engine.evaluators.backends.openvino import OpenVino
-from fukayomi.engine.evaluators.backends.torch import TorchCpu
 from fukayomi.engine.measuring import doctor
 from fukayomi.engine.measuring.doctor import diagnose
 
@@ -80,14 +79,17 @@ def test_a_network_that_nothing_can_run_is_not_usable(tmp_path: Path) -> None:
         diagnose(tmp_path / "none.onnx")
 
 
-def test_what_the_engine_says_of_a_file_is_said_here_too(network: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(TorchCpu, "problem", lambda _: None)
-    (row,) = (row for row in diagnose(network).backends if row.backend == "torch")
+def test_what_the_engine_says_of_a_file_is_said_here_too(tmp_path: Path) -> None:
+    path = tmp_path / "network.safetensors"
+    path.write_bytes(b"parameters")
+    (row,) = (row for row in diagnose(path).backends if row.backend == "cpu")
     with pytest.raises(EvaluatorError) as refused:
-        Network(network, device="torch")
+        Network(path, device="cpu")
     assert row.problem == str(refused.value)
-    assert "it reads parameter files (.safetensors) alone; if fukayomi exported this file, " in row.problem
-    assert f"fukayomi export {network} toy.safetensors makes one" in row.problem
+    assert (
+        "DNN_Provider cpu cannot read it. Set DNN_Provider torch (pip install '.[torch]' in a checkout" in row.problem
+    )
+    assert f"or export it: fukayomi export {path} {path.with_suffix('.onnx')}" in row.problem
 
 
 @pytest.mark.parametrize("name", ["cut.onnx", "checkpoint.pt"])

@@ -14,6 +14,7 @@ from fukayomi.engine.measuring.nps import (
     Rate,
     UsiSubject,
     compare_nps,
+    device_subjects,
     ratio_text,
     sample_records,
 )
@@ -84,6 +85,20 @@ def test_a_network_has_three_rates() -> None:
         comparison = compare_nps([NetworkSubject("n", network)], POSITIONS, nodes=100)
     assert [rate.counted for rate in comparison.rates] == ["evaluations", "playouts", "visits"]
     assert comparison.ratios() == []
+
+
+def test_devices_of_a_network_are_added_one_by_one() -> None:
+    from fukayomi.engine import Network
+
+    with Network(["<hash>", "<uniform>", "<hash>"], cache_mb=0) as network:
+        subjects = device_subjects("stubs", network)
+        assert [subject.name for subject in subjects] == ["stubs, 1 device", "stubs, 2 devices", "stubs, 3 devices"]
+        comparison = compare_nps(subjects, POSITIONS, nodes=100)
+        assert {rate.name for rate in comparison.rates} == {subject.name for subject in subjects}
+        assert [(row["name"], row["of"]) for row in comparison.ratios(["stubs, 1 device"])] == [
+            ("stubs, 2 devices", "stubs, 1 device"),
+            ("stubs, 3 devices", "stubs, 1 device"),
+        ]
 
 
 def test_an_engine_does_not_profit_from_earlier_searches(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
@@ -14,7 +14,7 @@ from fukayomi.cli.common.errors import fail
 from fukayomi.cli.common.options import AsJson, check_target
 from fukayomi.cli.common.progress import StageBars, number_table
 from fukayomi.cli.common.text import json_text
-from fukayomi.engine.settings import EMBEDDED, is_network_name
+from fukayomi.engine.settings import EMBEDDED, MOST_DEVICES, is_network_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 POSITIONS = 100
 SECONDS = 1.0
-STUBS = ("<hash>", "<uniform>")
 
 
 @dataclass(frozen=True)
@@ -48,6 +47,11 @@ class SubjectOptions:
     """A USI option of the engine NAME."""
     undeclared_options: Annotated[bool, typer.Option("--undeclared-options")] = False
     """Send options all the same that an engine does not declare."""
+    devices: Annotated[int, typer.Option(min=1, max=MOST_DEVICES)] = 1
+    """Devices that the networks are measured on, from one to this number; each further --model is that of the next
+    device, and devices without one have the first. On a CPU, devices are equal parts of it."""
+    device: Annotated[list[str] | None, typer.Option(metavar="NAME", show_default="auto")] = None
+    """Library and device of the networks: native, cpu, openvino, cuda, ...; repeat to compare several."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +97,7 @@ def nps(subjects: SubjectOptions, where: PositionOptions, output: NpsOptions) ->
     fukayomi bench nps --records games.zip --repeats 4
     fukayomi bench nps --model old.onnx --model new.onnx --positions 50
     fukayomi bench nps --engine gps=/usr/games/gpsusi --picture nps.png
+    fukayomi bench nps --devices 4 --device torch-cuda --model network.onnx
     """
     from fukayomi.engine.measuring.nps import compare_nps
 
@@ -102,7 +107,8 @@ def nps(subjects: SubjectOptions, where: PositionOptions, output: NpsOptions) ->
         check_target(output.picture)
     seconds = SECONDS if where.seconds is None and where.nodes is None else where.seconds
     with ExitStack() as stack:
-        compared = _subjects(subjects, stack)
+        compared, firsts = _networks(subjects, stack)
+        compared += _engines(subjects, stack)
         positions, problems = _positions(where)
         listener = stack.enter_context(StageBars())
         comparison = compare_nps(
@@ -110,28 +116,55 @@ def nps(subjects: SubjectOptions, where: PositionOptions, output: NpsOptions) ->
         )
     if output.picture is not None:
         comparison.plot().savefig(output.picture)
+    ratios = comparison.ratios(firsts or None)
     limit = " or ".join(
         [*([] if seconds is None else [f"{seconds:g} s"]), *([] if where.nodes is None else [f"{where.nodes:,} nodes"])]
     )
     if output.as_json:
         given = {"seconds": seconds, "nodes": where.nodes, "seed": where.seed, "problems": problems}
-        typer.echo(json_text(_document(comparison) | given))
+        typer.echo(json_text(_document(comparison, ratios) | given))
     else:
-        _print(comparison, limit)
+        _print(comparison, ratios, limit)
 
 
-def _subjects(options: SubjectOptions, stack: ExitStack) -> "list[Subject]":
-    """The networks and engines, in the order of the help; the stack closes them."""
+def _networks(options: SubjectOptions, stack: ExitStack) -> "tuple[list[Subject], list[str]]":
+    """The networks, in the order of the help, and with several devices the names of those on one; the stack closes
+    them."""
+    from fukayomi.engine.measuring.nps import NetworkSubject, device_subjects
+    from fukayomi.engine.network import Network
+
+    models = options.model or ([] if options.engine and options.devices == 1 else [EMBEDDED])
+    if len(models) > options.devices > 1:
+        raise typer.BadParameter(f"{len(models)} networks on {options.devices} devices", param_hint="--model")
+    found: list[Subject] = []
+    firsts: list[str] = []
+    for device in options.device or ["auto"]:
+        where = f" {device}" if options.device else ""
+        if options.devices == 1:
+            for model in models:
+                network = stack.enter_context(Network(model, device=device, cache_mb=0))
+                found.append(NetworkSubject(_short(model) + where, network))
+            continue
+        each = [*models, *models[:1] * (options.devices - len(models))]
+        network = stack.enter_context(Network(each, device=device, cache_mb=0))
+        subjects = device_subjects(", ".join(dict.fromkeys(map(_short, models))) + where, network)
+        found += subjects
+        firsts.append(subjects[0].name)
+    return found, firsts
+
+
+def _short(model: str) -> str:
+    return model if is_network_name(model) else Path(model).name
+
+
+def _engines(options: SubjectOptions, stack: ExitStack) -> "list[Subject]":
+    """The engines, in the order of the help; the stack closes them."""
     from fukayomi.arena.game.rules import ConfigurationError
     from fukayomi.cli.arena.match_options import split_option
-    from fukayomi.engine.measuring.nps import NetworkSubject, UsiSubject
-    from fukayomi.engine.network import Network
+    from fukayomi.engine.measuring.nps import UsiSubject
     from fukayomi.usi.engine import UsiEngine
 
     found: list[Subject] = []
-    for model in options.model or ([] if options.engine else [EMBEDDED]):
-        network = stack.enter_context(Network(model, cache_mb=0))
-        found.append(NetworkSubject(model if is_network_name(model) else Path(model).name, network))
     commands = dict(split_option("--engine", text, "=", "NAME=COMMAND") for text in options.engine or [])
     given: dict[str, dict[str, str | int | bool]] = {name: {} for name in commands}
     for text in options.option or []:
@@ -179,7 +212,7 @@ def _records(paths: list[Path], problems: list[str]) -> "Iterator[Record]":
             problems.append(game.message)
 
 
-def _document(comparison: "NpsComparison") -> dict[str, object]:
+def _document(comparison: "NpsComparison", ratios: list[dict[str, Any]]) -> dict[str, object]:
     from fukayomi.engine.measuring.nps import DEFINITIONS
 
     return {
@@ -188,11 +221,11 @@ def _document(comparison: "NpsComparison") -> dict[str, object]:
         "ended_early": comparison.early,
         "definitions": DEFINITIONS,
         "rates": list(comparison.rows()),
-        "ratios": comparison.ratios(),
+        "ratios": ratios,
     }
 
 
-def _print(comparison: "NpsComparison", limit: str) -> None:
+def _print(comparison: "NpsComparison", ratios: list[dict[str, Any]], limit: str) -> None:
     from rich.console import Console
 
     from fukayomi.engine.measuring.nps import DEFINITIONS, STATISTICS, ratio_text
@@ -205,7 +238,6 @@ def _print(comparison: "NpsComparison", limit: str) -> None:
         figures = (f"{row[name]:,.0f}" for name in STATISTICS)
         table.add_row(str(row["name"]), str(row["counted"]), f"{row['searches']:,}", *figures)
     console.print(table)
-    ratios = comparison.ratios()
     if ratios:
         table = number_table("ratio", *STATISTICS)
         for row in ratios:

@@ -9,7 +9,7 @@ search makes. So each rate has a name, and a ratio of two says which it compares
 
 import random
 import statistics
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -19,7 +19,7 @@ from fukayomi.errors import InvalidValueError
 from fukayomi.listener import SILENT, Listener
 from fukayomi.shogi import InvalidSfenError, Position
 from fukayomi.shogi.record import Record
-from fukayomi.tabular import Tabular
+from fukayomi.tabular import Tabular, counted
 from fukayomi.usi.engine import UsiEngine
 
 if TYPE_CHECKING:
@@ -66,6 +66,28 @@ class NetworkSubject:
             progress = engine.search(position, nodes=nodes, time_ms=time_ms).progress
         counts = {EVALUATIONS: progress.evaluations, PLAYOUTS: progress.playouts, VISITS: progress.root_visits}
         return progress.seconds, counts
+
+
+def device_subjects(name: str, network: Network) -> list[NetworkSubject]:
+    """The same search on one, two, ... and all devices of a network, to see what each further device adds.
+
+    They share the network's evaluators, so none is loaded twice. On a CPU, devices are equal parts of it.
+
+        >>> with Network(["<hash>", "<uniform>"], cache_mb=0) as network:
+        ...     [subject.name for subject in device_subjects("stubs", network)]
+        ['stubs, 1 device', 'stubs, 2 devices']
+
+    Args:
+        name: What the subjects' names begin with.
+        network: Several networks, one for each device, each of which evaluates its part of the positions (`Network`
+            without weights). It stays open, and must be open while the subjects are measured.
+    """
+    subjects: list[NetworkSubject] = []
+    for count in range(1, len(network.evaluators) + 1):
+        part = Network(network.evaluators[:count], cache_mb=0)
+        part.settings = network.settings
+        subjects.append(NetworkSubject(f"{name}, {counted(count, 'device')}", part))
+    return subjects
 
 
 class UsiSubject:
@@ -141,16 +163,20 @@ class NpsComparison(Tabular):
             for rate in self.rates
         ]
 
-    def ratios(self) -> list[dict[str, Any]]:
+    def ratios(self, of: Collection[str] | None = None) -> list[dict[str, Any]]:
         """One row per pair of subjects: for each statistic the later one's as a share of the earlier one's.
 
         Of a subject with several rates it is the first.
+
+        Args:
+            of: Names of the earlier ones; None: all.
         """
         main = list({rate.name: rate for rate in reversed(self.rates)}.values())[::-1]
         return [
             {"name": later.name, "counted": later.counted, "of": earlier.name, "of_counted": earlier.counted}
             | {name: getattr(later, name) / max(getattr(earlier, name), 1e-9) for name in STATISTICS}
             for n, earlier in enumerate(main)
+            if of is None or earlier.name in of
             for later in main[n + 1 :]
         ]
 
@@ -230,13 +256,13 @@ def compare_nps(
                 if _is_early(elapsed, max(counts.values()), seconds, nodes):
                     early += 1
                     continue
-                for counted, count in counts.items():
-                    values.setdefault((subject.name, counted), []).append(count / max(elapsed, 1e-9))
+                for quantity, count in counts.items():
+                    values.setdefault((subject.name, quantity), []).append(count / max(elapsed, 1e-9))
     for subject in subjects:
         if not any(name == subject.name for name, _ in values):
             raise InvalidValueError(f"{subject.name}: no search lasted long enough, or reported its nodes")
     order = [subject.name for subject in subjects]
-    rates = [Rate(name, counted, tuple(found)) for (name, counted), found in values.items()]
+    rates = [Rate(name, quantity, tuple(found)) for (name, quantity), found in values.items()]
     return NpsComparison(tuple(sorted(rates, key=lambda rate: order.index(rate.name))), len(positions), repeats, early)
 
 

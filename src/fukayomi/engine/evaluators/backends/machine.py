@@ -90,11 +90,6 @@ def system() -> str:
     return _SYSTEMS.get(platform.system(), platform.system())
 
 
-def release() -> str:
-    """Version of the operating system."""
-    return platform.release()
-
-
 def gpu_names() -> tuple[str, ...]:
     """Names of the GPUs."""
     return tuple(gpu.name for gpu in gpus())

@@ -1,12 +1,13 @@
 """Networks in ONNX Runtime: on the CPU, and on whatever else its execution providers reach.
 
 A provider is a row of the table of backends: a class of attributes that says where it runs, which package has it, and
-with which options it computes each precision. None of them has been tried on a GPU here, but for `webgpu` on a driver
-that computes on the CPU.
+with which options it computes each precision. None has been tried on a GPU; `webgpu` ran with a driver that computes on
+the CPU.
 """
 
 import hashlib
 import json
+import platform
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -145,7 +146,7 @@ class OnnxProvider:
         What is compiled is good for one network on one kind of GPU with one version of the libraries and of the system.
         ONNX Runtime does not check all of that, so each has a folder of its own.
         """
-        known = (network.digest, machine.gpu_names(), versions(self.libraries), machine.release(), plan.precision)
+        known = (network.digest, machine.gpu_names(), versions(self.libraries), platform.release(), plan.precision)
         key = json.dumps([*known, self.largest_batch(plan)])
         return cache_folder() / self.name / hashlib.sha256(key.encode()).hexdigest()[:32]
 
@@ -191,7 +192,7 @@ class OnnxTensorrt(OnnxCuda):
     provider = "TensorrtExecutionProvider"
     further_libraries = ("tensorrt", "tensorrt-cu12", "tensorrt-cu13")
     folder_option = "trt_engine_cache_path"
-    precision_options: ClassVar = {"fp16": {"trt_fp16_enable": "1", "trt_engine_cache_enable": "1"}}
+    precision_options: ClassVar = {"fp16": {"trt_fp16_enable": "True", "trt_engine_cache_enable": "True"}}
 
     def options(self, network: NetworkFile, plan: Plan) -> dict[str, str]:
         """One compiled engine for all batches that are measured, or up to the plan's, kept for the next start."""
@@ -244,7 +245,7 @@ class OnnxMigraphx(OnnxProvider):
     batches = (128,)
     has_fixed_batch = True
     folder_option = "migraphx_model_cache_dir"
-    precision_options: ClassVar = {"fp32": {}, "fp16": {"migraphx_fp16_enable": "1"}}
+    precision_options: ClassVar = {"fp32": {}, "fp16": {"migraphx_fp16_enable": "True"}}
 
     def hardware_problem(self) -> str | None:
         """No GPU of AMD's; under WSL only Windows knows them."""

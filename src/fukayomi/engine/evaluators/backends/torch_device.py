@@ -12,13 +12,14 @@ import warnings
 from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, TypeVar, cast
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from fukayomi.engine.evaluators import EvaluatorError
 
+ModuleT = TypeVar("ModuleT", bound=nn.Module)
 WARM_UP_RUNS = 3
 """Runs before a graph is captured: libraries measure their algorithms and reserve memory in them."""
 _CAPTURING = threading.Lock()
@@ -57,7 +58,10 @@ class Device(Protocol):
 
     name: str
     """For messages: "GPU 0 (NVIDIA H200)"."""
-    target: torch.device
+
+    def hold(self, module: ModuleT) -> ModuleT:
+        """The module with its parameters in the device's memory."""
+        ...
 
     def pinned(self, shape: Sequence[int], dtype: torch.dtype) -> Tensor:
         """Zeros in the computer's memory, where the device can read and write them by itself."""
@@ -105,32 +109,36 @@ class Gpu:
         count = torch.cuda.device_count()
         if number >= count:
             raise EvaluatorError(f"{path}: torch finds no GPU {number} (from 0); it has {count}")
-        self.target = torch.device("cuda", number)
+        self._target = torch.device("cuda", number)
         self.name = f"GPU {number}"
         try:
-            self.name += f" ({torch.cuda.get_device_name(self.target)})"
+            self.name += f" ({torch.cuda.get_device_name(self._target)})"
         except RuntimeError as error:
             raise gpu_error(path, self, error) from error
 
+    def hold(self, module: ModuleT) -> ModuleT:
+        """The module on the GPU."""
+        return module.to(self._target)
+
     def pinned(self, shape: Sequence[int], dtype: torch.dtype) -> Tensor:
         """Zeros in pinned memory."""
-        with torch.cuda.device(self.target):
+        with torch.cuda.device(self._target):
             return torch.zeros(shape, dtype=dtype, pin_memory=True)
 
     def zeros(self, shape: Sequence[int], dtype: torch.dtype) -> Tensor:
         """Zeros on the GPU."""
-        return torch.zeros(shape, dtype=dtype, device=self.target)
+        return torch.zeros(shape, dtype=dtype, device=self._target)
 
     def queue(self) -> "GpuQueue":
         """A new stream."""
-        return GpuQueue(self.target)
+        return GpuQueue(self._target)
 
     def architectures(self) -> tuple[str, Sequence[str]]:
         """The GPU's architecture, and those that torch has code for."""
-        major, minor = torch.cuda.get_device_capability(self.target)
+        major, minor = torch.cuda.get_device_capability(self._target)
         own = f"sm_{major}{minor}"
         if torch.version.hip:
-            own = str(cast("Any", torch.cuda.get_device_properties(self.target)).gcnArchName)
+            own = str(cast("Any", torch.cuda.get_device_properties(self._target)).gcnArchName)
         return own, torch.cuda.get_arch_list()
 
 

@@ -82,7 +82,7 @@ class TorchGpuModel:
         network = open_network(path, precision)
         self.fixed_batch = network.fixed_batch
         try:
-            self._network = network.to(device.target)
+            self._network = device.hold(network)
         except RuntimeError as error:
             raise gpu_error(path, device, error) from error
         self._free: list[Lane] = []

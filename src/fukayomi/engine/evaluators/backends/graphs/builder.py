@@ -62,7 +62,7 @@ class Builder:
     def keep(self, name: str, array: Array) -> str:
         """Keep a constant that operations read; returns its name."""
         self._require_memory(4 * array.size)
-        self.constants[name] = np.ascontiguousarray(array, np.float32)
+        self.constants[name] = np.asarray(array, np.float32, order="C")
         return name
 
     def find(self, name: str) -> Value | Array:
@@ -158,4 +158,11 @@ class Node:
 
 
 def shape_text(shape: Sequence[int]) -> str:
-    return f"[{', '.join('N' if size == BATCH else str(size) for size in shape)}]"
+    """A shape for messages: "[N, 27, 9, 9]"."""
+    return f"[{', '.join(map(_size_text, shape))}]"
+
+
+def _size_text(size: int) -> str:
+    if size == BATCH:
+        return "N"
+    return str(size) if size % BATCH else f"{size // BATCH}N"

@@ -41,7 +41,7 @@ def compute(operator: str, inputs: Sequence[Array], attributes: Attributes) -> A
     if function is None:
         return None
     with np.errstate(all="ignore"):  # what is not finite shows in the network's outputs
-        return np.ascontiguousarray(function(list(inputs), attributes))
+        return np.asarray(function(list(inputs), attributes), order="C")
 
 
 def slice_ranges(shape: Sequence[int], inputs: Sequence[Array], attributes: Attributes) -> list[Range]:

@@ -15,7 +15,7 @@ from fukayomi.engine.evaluators.backends.graphs.constants import (
     squeezed,
     unsqueezed,
 )
-from fukayomi.engine.evaluators.backends.graphs.graph import BATCH, GraphError
+from fukayomi.engine.evaluators.backends.graphs.graph import BATCH, GraphError, Shape
 
 
 def _conv(node: Node) -> None:
@@ -96,53 +96,68 @@ def _matmul(node: Node) -> None:
         inputs = [a.name, node.keep("weights", weights), node.keep("bias", np.zeros(len(weights)))]
         node.emit("Dense", inputs, [*a.shape[:-1], len(weights)])
         return
-    shape = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    shape = _broadcast(a.shape[:-2], b.shape[:-2])
     node.emit("MatMul", [a.name, b.name], [*shape, a.shape[-2], b.shape[-1]])
+
+
+def _broadcast(a: Shape, b: Shape) -> Shape:
+    try:
+        return np.broadcast_shapes(a, b)
+    except ValueError as error:
+        raise GraphError(f"{shape_text(a)} and {shape_text(b)} do not fit") from error
 
 
 def _binary(node: Node) -> None:
     a, b = node.either(0), node.either(1)
-    node.emit(node.operator, [a.name, b.name], np.broadcast_shapes(a.shape, b.shape))
+    node.emit(node.operator, [a.name, b.name], _broadcast(a.shape, b.shape))
 
 
 def _activation(node: Node) -> None:
-    x, settings = node.value(), dict[str, Any]()
-    if node.operator == "Clip":
-        names = ("min", "max")
-        bounds = [
-            float(node.array(number).item()) if node.has(number) else node.attribute(name, None)
-            for number, name in enumerate(names, 1)
-        ]
-        settings = {"least": bounds[0], "most": bounds[1]}
-    elif node.operator == "LeakyRelu":
-        settings = {"alpha": node.attribute("alpha", 0.01)}
-    elif node.operator == "Gelu":
-        settings = {"is_tanh": node.attribute("approximate", b"none") == b"tanh"}
-    elif node.operator == "Swish" and node.attribute("alpha", 1.0) != 1.0:
+    x = node.value()
+    node.emit(node.operator, [x.name], x.shape)
+
+
+def _swish(node: Node) -> None:
+    if node.attribute("alpha", 1.0) != 1.0:
         raise GraphError("an alpha other than 1")
-    node.emit("Silu" if node.operator == "Swish" else node.operator, [x.name], x.shape, **settings)
+    node.emit("Silu", [node.value().name], node.value().shape)
+
+
+def _leaky_relu(node: Node) -> None:
+    node.emit("LeakyRelu", [node.value().name], node.value().shape, alpha=node.attribute("alpha", 0.01))
+
+
+def _gelu(node: Node) -> None:
+    is_tanh = node.attribute("approximate", b"none") == b"tanh"
+    node.emit("Gelu", [node.value().name], node.value().shape, is_tanh=is_tanh)
+
+
+def _clip(node: Node) -> None:
+    x = node.value()
+    least, most = (
+        float(node.array(number).item()) if node.has(number) else node.attribute(name, default)
+        for number, (name, default) in enumerate((("min", -math.inf), ("max", math.inf)), 1)
+    )
+    node.emit("Clip", [x.name], x.shape, least=least, most=most)
 
 
 def _reduce(node: Node) -> None:
     x = node.value()
-    kind = {"ReduceMean": "Mean", "ReduceSum": "Sum", "ReduceMax": "Max"}.get(node.operator)
-    if kind is None:  # of all squares
-        kind, axes, keeps = (
-            node.operator.removeprefix("Global").removesuffix("Pool"),
-            list(range(2, len(x.shape))),
-            True,
-        )
-        kind = "Mean" if kind == "Average" else kind
-    else:
-        found, keeps = axes_of(node.arrays(), node.attributes), bool(node.attribute("keepdims", 1))
-        if not found and node.attribute("noop_with_empty_axes", 0):
-            return node.pass_on(x)
-        axes = sorted({axis % len(x.shape) for axis in found or range(len(x.shape))})
-    shape = [1 if axis in axes else size for axis, size in enumerate(x.shape)]
-    if not keeps:
-        shape = [size for axis, size in enumerate(shape) if axis not in axes]
-    node.emit(kind, [x.name], shape, axes=tuple(axes), keeps=keeps)
-    return None
+    axes = axes_of(node.arrays(), node.attributes)
+    if not axes and node.attribute("noop_with_empty_axes", 0):
+        node.pass_on(x)
+        return
+    chosen = {axis % len(x.shape) for axis in axes or range(len(x.shape))}
+    keeps = bool(node.attribute("keepdims", 1))
+    shape = [1 if axis in chosen else size for axis, size in enumerate(x.shape) if keeps or axis not in chosen]
+    node.emit(node.operator.removeprefix("Reduce"), [x.name], shape, axes=tuple(sorted(chosen)), keeps=keeps)
+
+
+def _global_pool(node: Node) -> None:
+    x = node.value()
+    kind = "Max" if node.operator == "GlobalMaxPool" else "Mean"
+    shape = [*x.shape[:2], *(1 for _ in x.shape[2:])]
+    node.emit(kind, [x.name], shape, axes=tuple(range(2, len(x.shape))), keeps=True)
 
 
 def _softmax(node: Node) -> None:
@@ -246,6 +261,8 @@ def _gather(node: Node) -> None:
 
 
 def _concat(node: Node) -> None:
+    if len(node.inputs) == 1:
+        return node.pass_on(node.value())
     parts = [node.either(number) for number in range(len(node.inputs))]
     axis: int = node.attribute("axis", 0) % len(parts[0].shape)
     others = {(*part.shape[:axis], *part.shape[axis + 1 :]) for part in parts}
@@ -254,6 +271,7 @@ def _concat(node: Node) -> None:
     shape = list(parts[0].shape)
     shape[axis] = sum(part.shape[axis] for part in parts)
     node.emit("Concat", [part.name for part in parts], shape, axis=axis)
+    return None
 
 
 def _pad(node: Node) -> None:
@@ -284,11 +302,14 @@ OPERATORS: dict[str, Callable[[Node], None]] = {
     "Gemm": _gemm,
     "MatMul": _matmul,
     **dict.fromkeys(("Add", "Sub", "Mul", "Div", "Pow"), _binary),
-    **dict.fromkeys(
-        ("Relu", "LeakyRelu", "Sigmoid", "Tanh", "Swish", "Mish", "Gelu", "HardSwish", "Softplus", "Clip"), _activation
-    ),
+    **dict.fromkeys(("Relu", "Sigmoid", "Tanh", "Mish", "HardSwish", "Softplus"), _activation),
     **dict.fromkeys(("Erf", "Exp", "Sqrt", "Neg", "Abs", "Reciprocal"), _activation),
-    **dict.fromkeys(("ReduceMean", "ReduceSum", "ReduceMax", "GlobalAveragePool", "GlobalMaxPool"), _reduce),
+    "Swish": _swish,
+    "LeakyRelu": _leaky_relu,
+    "Gelu": _gelu,
+    "Clip": _clip,
+    **dict.fromkeys(("ReduceMean", "ReduceSum", "ReduceMax"), _reduce),
+    **dict.fromkeys(("GlobalAveragePool", "GlobalMaxPool"), _global_pool),
     "Softmax": _softmax,
     "LayerNormalization": _layer_norm,
     "Reshape": _reshape,

@@ -14,6 +14,7 @@ from onnx import numpy_helper
 from onnx.external_data_helper import load_external_data_for_tensor
 
 from fukayomi._native import FEATURES2, POLICY_LABELS
+from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.evaluators.backends.graphs.builder import Array, Builder, Node, Value, shape_text
 from fukayomi.engine.evaluators.backends.graphs.constants import compute
 from fukayomi.engine.evaluators.backends.graphs.graph import BATCH, Graph, GraphError, Shape
@@ -79,10 +80,17 @@ def _read(model: onnx.ModelProto, path: Path) -> Graph:
         builder.let(tensor.name, numpy_helper.to_array(tensor))
     for node in graph.node:
         _translate(Node(builder, node), has_functions=bool(model.functions))
-    policy, value = (
-        _output(builder, name, (batch or BATCH), numbers)
-        for name, numbers in zip(OUTPUTS, (POLICY_LABELS, 1), strict=True)
-    )
+    outputs = [_output(builder, name) for name in OUTPUTS]
+    n = batch or BATCH
+    if any(
+        output.shape[:1] != (n,) or math.prod(output.shape) != n * numbers
+        for output, numbers in zip(outputs, (POLICY_LABELS, 1), strict=True)
+    ):
+        raise EvaluatorError(
+            f"{path}: output_policy and output_value must be [N, {POLICY_LABELS}] and [N, 1]; they are "
+            f"{' and '.join(shape_text(output.shape) for output in outputs)}"
+        )
+    policy, value = (output.name for output in outputs)
     operations = simplified(builder.operations, builder.constants, (policy, value))
     used = {name for operation in operations for name in operation.inputs}
     return Graph(
@@ -144,17 +152,12 @@ def _number(node: Node) -> Array:
     raise GraphError("it holds no numbers")
 
 
-def _output(builder: Builder, name: str, n: int, numbers: int) -> str:
-    """The array that is an output of the network."""
+def _output(builder: Builder, name: str) -> Value:
+    """An output of the network."""
     value = builder.find(name) if builder.knows(name) else None
     if not isinstance(value, Value) or value.name in INPUTS:
         raise GraphError(f"{name} is not computed from the inputs")
-    if value.shape[:1] != (n,) or math.prod(value.shape) != n * numbers:
-        raise GraphError(
-            f"output_policy and output_value must be [N, {POLICY_LABELS}] and [N, 1]; {name} is "
-            f"{shape_text(value.shape)}"
-        )
-    return value.name
+    return value
 
 
 def _port(value: onnx.ValueInfoProto) -> Port:

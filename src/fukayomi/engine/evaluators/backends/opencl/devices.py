@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
@@ -25,7 +26,7 @@ class OpenClDevice:
     """A device with an OpenCL driver."""
 
     number: int
-    """Number among all devices, in the order in which the platforms have them."""
+    """Number among all devices, from 0, the best first: that of DNN_GPU."""
     name: str
     vendor: str
     version: str
@@ -68,36 +69,40 @@ def platforms() -> tuple[Platform, ...]:
         handles = cl.get_platforms()
     except cl.Error:  # the loader's answer where there is no driver
         return ()
-    found: list[Platform] = []
-    count = 0
-    for number, handle in enumerate(handles):
-        try:
-            devices = [_device(each, count + n, number) for n, each in enumerate(handle.get_devices())]
-            found.append(Platform(number, handle.name.strip(), handle.vendor.strip(), handle.version.strip(), devices))
-        except cl.Error:  # a driver without its card
-            continue
-        count += len(devices)
-    return tuple(found)
+    devices: list[OpenClDevice] = []
+    for number, platform in enumerate(handles):
+        with suppress(cl.Error):  # a driver without its card
+            devices += [_device(handle, number) for handle in platform.get_devices()]
+    ranked = sorted(devices, key=lambda device: -device.score)
+    numbered = [replace(device, number=number) for number, device in enumerate(ranked)]
+    return tuple(
+        Platform(
+            number,
+            handle.name.strip(),
+            handle.vendor.strip(),
+            handle.version.strip(),
+            tuple(device for device in numbered if device.platform == number),
+        )
+        for number, handle in enumerate(handles)
+    )
 
 
-@cache
 def ranked() -> tuple[OpenClDevice, ...]:
     """All devices, the one with the highest score first; of equal ones the first found."""
     devices = [device for platform in platforms() for device in platform.devices]
-    return tuple(sorted(devices, key=lambda device: -device.score))
+    return tuple(sorted(devices, key=lambda device: device.number))
 
 
 def describe() -> list[str]:
     """Lines about all platforms and devices, as the tuner prints them."""
     lines: list[str] = []
     for platform in platforms():
-        lines.append(
-            f"Found OpenCL Platform {platform.number}: {platform.name} ({platform.vendor}) ({platform.version})"
-        )
-        lines.append(
-            f"Found {len(platform.devices)} device(s) on platform {platform.number} with type CPU or GPU or Accelerator"
-        )
-    return lines + [f"Found OpenCL Device {device.number}: {device}" for device in sorted(ranked(), key=_number)]
+        lines += [
+            f"Found OpenCL Platform {platform.number}: {platform.name} ({platform.vendor}) ({platform.version})",
+            f"Found {len(platform.devices)} device(s) on platform {platform.number} "
+            "with type CPU or GPU or Accelerator",
+        ]
+    return [*lines, *(f"Found OpenCL Device {device.number}: {device}" for device in ranked())]
 
 
 def starting_parameters(device: OpenClDevice) -> Parameters:
@@ -111,11 +116,7 @@ def starting_parameters(device: OpenClDevice) -> Parameters:
     return Parameters(lanes=lanes, convolutions=block, direct=block)
 
 
-def _number(device: OpenClDevice) -> int:
-    return device.number
-
-
-def _device(handle: Any, number: int, platform: int) -> OpenClDevice:
+def _device(handle: Any, platform: int) -> OpenClDevice:
     kind, score = next(
         ((name, score) for flag, name, score in KINDS if handle.type & flag),
         ("CPU", 0),
@@ -127,7 +128,7 @@ def _device(handle: Any, number: int, platform: int) -> OpenClDevice:
     if version is not None:
         score += 100 * int(version[1]) + int(version[2])
     return OpenClDevice(
-        number,
+        0,
         handle.name.strip(),
         vendor,
         f"{handle.version.strip()}, driver {handle.driver_version.strip()}",

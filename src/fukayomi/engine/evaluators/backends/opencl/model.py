@@ -18,6 +18,7 @@ from fukayomi.engine.evaluators.backends.opencl.layers import Layers
 from fukayomi.engine.evaluators.backends.opencl.network import Batch, Call, Compiler, NetworkOnDevice, allocate
 from fukayomi.engine.evaluators.backends.opencl.parameters import Parameters
 from fukayomi.engine.evaluators.backends.opencl.translation import translate
+from fukayomi.engine.evaluators.backends.opencl.tuning.kept import load
 from fukayomi.engine.evaluators.protocol import PlaneSlot, Slot
 
 GOOD = np.ones(1, np.int32)
@@ -46,11 +47,15 @@ def open_network(path: Path, device: OpenClDevice, *, precision: str) -> "OpenCl
         EvaluatorError: The file holds no network that the kernels compute, or the driver failed.
     """
     try:
-        layers = translate(read_graph(path))
+        graph = read_graph(path)
+        layers = translate(graph)
     except GraphError as error:
-        raise EvaluatorError(f"{path}: {error}; DNN_Provider cpu runs every network") from error
-    parameters = replace(starting_parameters(device), storage16=precision == "fp16")
-    return OpenClModel(path, layers, device, parameters)
+        raise EvaluatorError(f"{path}: OpenCL cannot load it: {error}. DNN_Provider cpu runs any ONNX file") from error
+    half = precision == "fp16"
+    parameters = load(device, layers, half=half) or replace(starting_parameters(device), storage16=half)
+    model = OpenClModel(path, layers, device, parameters)
+    model.fixed_batch = graph.batch
+    return model
 
 
 class OpenClModel:

@@ -426,7 +426,8 @@ class Compiler:
         if isinstance(shape, Registers):
             width = shape.columns if squares % shape.columns == 0 else 1
             kernel = self._device.kernels.gemm(shape, width)
-            self._append(kernel, (-(-rows // shape.rows), columns // width, count), *arguments, columns, depth)
+            sizes = (-(-rows // shape.rows), columns // width, count)
+            self._append(kernel, sizes, *arguments, columns, depth, local=(1, 1, 1))
         else:
             columns *= self._lanes
             sizes = (-(-rows // shape.MWG) * shape.MDIMC, -(-columns // shape.NWG) * shape.NDIMC, count)

@@ -238,11 +238,16 @@ class Translator:
         return replace(view, scale=view.scale * factor)
 
     def mean(self, operation: Operation) -> Term:
-        """Mean over the board."""
-        source = self._whole(operation.inputs[0])
-        if operation.settings["axes"] != (2, 3) or source.squares != SQUARES:
+        """Mean over the board, and of all channels too."""
+        source, axes = self._whole(operation.inputs[0]), operation.settings["axes"]
+        if axes not in ((2, 3), (1, 2, 3)) or source.squares != SQUARES:
             raise GraphError("a mean of something else than the board")
-        return self._shaped(self._made(Mean(source, Value(source.rows, 1))), operation)
+        made = self._made(Mean(source, Value(source.rows, 1)))
+        if axes[0] == 1:
+            weights = np.full((1, source.rows, 1, 1), 1 / source.rows, np.float32)
+            out = Value(1, 1)
+            made = self._made(Convolution(made.value, out, weights, np.zeros(1, np.float32), Activation.NONE))
+        return self._shaped(made, operation)
 
     def product(self, operation: Operation) -> Term:
         """MatMul: of queries and keys, or of weights and values."""
@@ -284,11 +289,9 @@ class Translator:
 
     def _shaped(self, view: View, operation: Operation) -> View:
         """Numbers in the shape of an operation, in which axes may be taken together with N."""
-        shape = list(operation.shape)
-        if shape[0] != BATCH:
-            shape.insert(0, BATCH)
-            shape[1] //= BATCH
-        return replace(view, places=view.places.reshape(shape[1:]))
+        first, *rest = operation.shape
+        count = first // (self._graph.batch or BATCH)
+        return replace(view, places=view.places.reshape(rest if count == 1 else [count, *rest]))
 
     def transpose(self, operation: Operation) -> Term:
         """Transpose: of the axes after the first."""

@@ -1,0 +1,175 @@
+"""OpenCL on a device, PoCL's CPU where there is no other: whole networks beside ONNX Runtime, layers beside oneDNN.
+
+    python benchmarks/opencl.py [--json] [--shape 10x192] [--batch 32] [--seconds 1] [--repeats 5] [--device 0]
+
+Each network and each layer is run in turn with its peer in every repeat. Rates are positions per second of CPU time on
+a CPU, by the clock on a GPU; medians of the repeats. The networks have random parameters: their speed does not depend
+on them. `ratio_to_ort_fp32` is of the whole network to ONNX Runtime in fp32 on the CPU, with all CPUs. Layers are 3x3
+(Winograd), 1x1, 1x9 and dense, each with bias and ReLU, the first with a residual; the peer is the same in torch, whose
+CPU kernels are oneDNN's.
+"""
+
+# pyright: reportUnknownMemberType=false
+
+import argparse
+import json
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pyopencl as cl
+import torch
+import torch.nn.functional as F  # noqa: N812 - the usual name
+from torch import Tensor
+
+from fukayomi.engine import Network
+from fukayomi.engine.evaluators.backends.opencl.devices import OpenClDevice, ranked, starting_parameters
+from fukayomi.engine.evaluators.backends.opencl.layers import Activation, Convolution, Layers, Value
+from fukayomi.engine.evaluators.backends.opencl.network import Compiler, NetworkOnDevice, allocate
+from fukayomi.engine.evaluators.timing import filled_slot, probe_positions, run_batches
+from fukayomi.nn import export_onnx
+from random_networks import random_residual
+
+SQUARES = 81
+HIDDEN = 256
+
+
+def clock(device: OpenClDevice) -> Callable[[], float]:
+    """Seconds of CPU time on a CPU, else of the clock."""
+    return time.perf_counter if device.is_gpu else time.process_time
+
+
+def networks(
+    shape: str, batch: int, device: OpenClDevice, number: int, seconds: float, repeats: int
+) -> dict[str, float]:
+    """Positions a second of a network, by backend and precision."""
+    now = clock(device)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"{shape}.onnx"
+        export_onnx(random_residual(*map(int, shape.split("x"))), path)
+        named = {
+            "ort_fp32": Network(
+                path, device="cpu", precision="fp32", batch_size=batch, threads=torch.get_num_threads()
+            ),
+            "native_fp32": Network(
+                path, device="native", precision="fp32", batch_size=batch, threads=torch.get_num_threads()
+            ),
+            "opencl_fp32": Network(path, device="opencl", precision="fp32", batch_size=batch, gpu=number),
+            "opencl_fp16": Network(path, device="opencl", precision="fp16", batch_size=batch, gpu=number),
+        }
+        slots = {name: [filled_slot(each.evaluator, batch, probe_positions())] for name, each in named.items()}
+        rates: dict[str, list[float]] = {name: [] for name in named}
+        for turn in range(repeats + 1):
+            for name, network in named.items():
+                start = now()
+                done = run_batches(network.evaluator, slots[name], batch, seconds if turn else 0) * batch
+                if turn:  # the first prepares
+                    rates[name].append(done / (now() - start))
+        for network in named.values():
+            network.close()
+    return {name: statistics.median(found) for name, found in rates.items()}
+
+
+def _convolution(layer: Convolution) -> Callable[[Tensor], Tensor]:
+    """The same in torch."""
+    kernels = torch.from_numpy(layer.weights).to(memory_format=torch.channels_last)
+    bias, (height, width) = torch.from_numpy(layer.bias), layer.weights.shape[2:]
+
+    def compute(x: Tensor) -> Tensor:
+        y = F.conv2d(x, kernels, bias, padding=(height // 2, width // 2))
+        return F.relu_(y if layer.residual is None else y.add_(x))
+
+    return compute
+
+
+def layers(channels: int) -> dict[str, tuple[Convolution, Callable[[Tensor], Tensor]]]:
+    """A layer of each kind, and the same in torch."""
+    draw = np.random.default_rng(0)
+    found: dict[str, tuple[Convolution, Callable[[Tensor], Tensor]]] = {}
+    for name, kernel in (("3x3", (3, 3)), ("1x1", (1, 1)), ("1x9", (1, 9))):
+        weights = draw.standard_normal((channels, channels, *kernel)).astype(np.float32) / channels
+        bias, source = np.zeros(channels, np.float32), Value(channels, SQUARES)
+        residual = source if name == "3x3" else None
+        layer = Convolution(source, Value(channels, SQUARES), weights, bias, Activation.RELU, residual)
+
+        found[name] = layer, _convolution(layer)
+    weights = draw.standard_normal((HIDDEN, channels * SQUARES, 1, 1)).astype(np.float32) / channels
+    bias = np.zeros(HIDDEN, np.float32)
+    dense = Convolution(Value(channels, SQUARES), Value(HIDDEN, 1), weights, bias, Activation.RELU)
+    found["dense"] = dense, lambda x: F.relu_(F.linear(x.flatten(1), torch.from_numpy(weights[:, :, 0, 0])))
+    return found
+
+
+def layer_rates(
+    channels: int, batch: int, device: OpenClDevice, seconds: float, repeats: int
+) -> dict[str, dict[str, float]]:
+    """Positions a second of each layer, here and in torch."""
+    now, found = clock(device), dict[str, dict[str, float]]()
+    for name, (layer, peer) in layers(channels).items():
+        nothing = Value(1, 1)
+        network = Layers(layer.source, nothing, [layer], layer.out, np.zeros(2187, np.float32), nothing)
+        on_device = NetworkOnDevice(device.handle, network, starting_parameters(device))
+        memory = allocate(on_device, batch)
+        calls = Compiler(on_device, memory, -(-batch // on_device.parameters.lanes)).compile()
+        x = torch.zeros(batch, channels, 9, 9).to(memory_format=torch.channels_last)
+
+        def own(calls: list = calls, queue: cl.CommandQueue = memory.queue) -> None:  # pyright: ignore[reportMissingTypeArgument]
+            for call in calls:
+                cl.enqueue_nd_range_kernel(queue, call.kernel, call.sizes, call.local)
+            queue.finish()
+
+        def theirs(x: Tensor = x, peer: Callable[[Tensor], Tensor] = peer) -> None:
+            with torch.inference_mode():
+                peer(x)
+
+        rates: dict[str, list[float]] = {"opencl": [], "torch": []}
+        for turn in range(repeats + 1):
+            for who, work in (("opencl", own), ("torch", theirs)):
+                start, begin, done = now(), time.perf_counter(), 0
+                while not done or (turn and time.perf_counter() - begin < seconds / 4):
+                    work()
+                    done += batch
+                if turn:
+                    rates[who].append(done / (now() - start))
+        medians = {who: statistics.median(values) for who, values in rates.items()}
+        found[name] = medians | {"ratio": medians["opencl"] / medians["torch"]}
+    return found
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    parser.add_argument("--shape", default="10x192", help="blocks x channels of the network")
+    parser.add_argument("--batch", type=int, default=32, help="positions per batch")
+    parser.add_argument("--seconds", type=float, default=1.0, help="duration of each measurement")
+    parser.add_argument("--repeats", type=int, default=5, help="measurements of each")
+    parser.add_argument("--device", type=int, default=0, help="number of the device, the best first")
+    arguments = parser.parse_args()
+    device = ranked()[arguments.device]
+    rates = networks(arguments.shape, arguments.batch, device, arguments.device, arguments.seconds, arguments.repeats)
+    channels = int(arguments.shape.split("x")[1])
+    document = {
+        "device": str(device),
+        "version": device.version,
+        "shape": arguments.shape,
+        "batch": arguments.batch,
+        "positions_per_s": {name: round(rate, 1) for name, rate in rates.items()},
+        "ratio_to_ort_fp32": round(rates["opencl_fp32"] / rates["ort_fp32"], 3),
+        "layers": layer_rates(channels, arguments.batch, device, arguments.seconds, arguments.repeats),
+    }
+    if arguments.json:
+        print(json.dumps(document, indent=1))
+        return
+    print(f"{device}, {device.version}")
+    for name, rate in rates.items():
+        print(f"{arguments.shape} {name:12} {rate:10,.1f} positions/s  {rate / rates['ort_fp32']:.2f} x ort_fp32")
+    for name, found in document["layers"].items():
+        print(f"{name:6} {channels} channels  {found['opencl']:12,.0f} positions/s  {found['ratio']:.2f} x torch")
+
+
+if __name__ == "__main__":
+    main()
