@@ -23,7 +23,7 @@ class TuneOptions:
     """The device, the search, the files."""
 
     device: Annotated[int | None, typer.Option(min=0, metavar="N", show_default="the best")] = None
-    """Number of the device in the list that is printed first."""
+    """Number of the device, as in the list that is printed first and for DNN_GPU."""
     seconds: Annotated[float, typer.Option(min=1, max=86_400)] = SECONDS
     """Duration, about."""
     full: Annotated[bool, typer.Option("--full")] = False
