@@ -14,7 +14,7 @@ from fukayomi.engine.evaluators.backends.opencl.devices import OpenClDevice
 from fukayomi.engine.evaluators.backends.opencl.parameters import Registers, Tiled
 from fukayomi.engine.evaluators.backends.opencl.tuning import kept, run
 from fukayomi.engine.evaluators.backends.opencl.tuning.kept import recall, remember
-from fukayomi.engine.evaluators.backends.opencl.tuning.parameter_file import read_parameters
+from fukayomi.engine.evaluators.backends.opencl.tuning.parameter_file import read_parameters, write_parameters
 from fukayomi.engine.evaluators.backends.opencl.tuning.shapes import Shape, Shapes
 from fukayomi.engine.evaluators.backends.opencl.tuning.tuned import Tuned
 
@@ -94,6 +94,18 @@ def test_the_command_keeps_and_writes_what_is_found(
     assert document["tuned"]["registers"] == {"rows": 4, "columns": 9}
     assert document["parameters"]["storage16"] is True
     assert Path(document["kept"]).is_file()
+
+
+def test_the_command_keeps_the_parameters_of_a_file(opencl_device: OpenClDevice, tmp_path: Path) -> None:
+    path = tmp_path / "parameters.txt"
+    write_parameters(Tuned(x_gemm=Tiled(MWG=64), fp16_storage=True), path)
+    document = json.loads(command("--tuned", path, "--json").stdout)
+    assert document["parameters"]["convolutions"]["MWG"] == 64
+    assert Path(document["kept"]).is_file()
+    write_parameters(Tuned(transform=(1024, 1, 8)), path)
+    ended = command("--tuned", path)
+    assert ended.exit_code == 1
+    assert f"{path}: work-groups or tiles are too large for {opencl_device.name}" in ended.stderr
 
 
 def test_nothing_is_left_after_ctrl_c(

@@ -32,6 +32,8 @@ class TuneOptions:
     """Random seed of the order in which configurations are tried."""
     output: Annotated[Path | None, typer.Option(metavar="FILE", show_default=False)] = None
     """Also write the parameters as a file of KataGo's format, version 8."""
+    tuned: Annotated[Path | None, typer.Option(metavar="FILE", show_default=False)] = None
+    """Keep the parameters of such a file instead of measuring."""
     as_json: AsJson = False
 
 
@@ -60,21 +62,24 @@ def tune_opencl(
         fail(problem)
     from fukayomi.engine.evaluators.backends.opencl.tuning.parameter_file import write_parameters
     from fukayomi.engine.evaluators.backends.opencl.tuning.printout import TuningPrinter
-    from fukayomi.engine.evaluators.backends.opencl.tuning.run import tune_network
+    from fukayomi.engine.evaluators.backends.opencl.tuning.run import keep_file, tune_network
     from fukayomi.engine.network import find_network
 
     path, device = find_network(network), _device(options.device)
     say = _nothing if options.as_json else _print
     for line in _found(device):
         say(line)
-    done = tune_network(
-        path,
-        device,
-        budget_s=options.seconds,
-        is_full=options.full,
-        seed=options.seed,
-        listener=TuningPrinter(say),
-    )
+    if options.tuned is not None:
+        done = keep_file(path, device, options.tuned)
+    else:
+        done = tune_network(
+            path,
+            device,
+            budget_s=options.seconds,
+            is_full=options.full,
+            seed=options.seed,
+            listener=TuningPrinter(say),
+        )
     if options.output is not None:
         write_parameters(done.tuned, options.output)
     if options.as_json:
