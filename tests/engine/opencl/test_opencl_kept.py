@@ -13,6 +13,7 @@ from fukayomi.engine import EvaluatorError
 from fukayomi.engine.evaluators.backends.opencl.devices import OpenClDevice
 from fukayomi.engine.evaluators.backends.opencl.parameters import Registers, Tiled
 from fukayomi.engine.evaluators.backends.opencl.tuning import kept, run
+from fukayomi.engine.evaluators.backends.opencl.tuning.configurations import Limits
 from fukayomi.engine.evaluators.backends.opencl.tuning.kept import recall, remember
 from fukayomi.engine.evaluators.backends.opencl.tuning.parameter_file import read_parameters, write_parameters
 from fukayomi.engine.evaluators.backends.opencl.tuning.shapes import Shape, Shapes
@@ -96,13 +97,15 @@ def test_the_command_keeps_and_writes_what_is_found(
     assert Path(document["kept"]).is_file()
 
 
-def test_the_command_keeps_the_parameters_of_a_file(opencl_device: OpenClDevice, tmp_path: Path) -> None:
+def test_the_command_keeps_the_parameters_of_a_file(
+    opencl_device: OpenClDevice, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "parameters.txt"
     write_parameters(Tuned(x_gemm=Tiled(MWG=64), fp16_storage=True), path)
     document = json.loads(command("--tuned", path, "--json").stdout)
     assert document["parameters"]["convolutions"]["MWG"] == 64
     assert Path(document["kept"]).is_file()
-    write_parameters(Tuned(transform=(1024, 1, 8)), path)
+    monkeypatch.setattr(kept, "limits_of", lambda _: Limits(group=32))
     ended = command("--tuned", path)
     assert ended.exit_code == 1
     assert f"{path}: work-groups or tiles are too large for {opencl_device.name}" in ended.stderr
