@@ -2,7 +2,7 @@
 
 import time
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, Protocol, TypeAlias
 
@@ -38,8 +38,10 @@ LONGEST_S = 1.0
 """A call that is expected to take longer is not made."""
 PROBED = 8
 """Share of a batch, as its denominator, that is computed first to see how long all of it takes."""
-STALLED_S = 20.0
-"""A call that is not done then will never be."""
+STALLED_S = 180.0
+"""A call that is not done then will never be. PoCL compiles a kernel when it is first called."""
+CPU_SUMS = 32
+"""`Limits.sums` of CPUs, whose compilers unroll all work-items of a work-group: larger tiles take minutes."""
 
 
 class StalledError(EvaluatorError):
@@ -208,4 +210,5 @@ class _Problem:
 
 def limits_of(device: Any) -> Limits:
     """What a device can run."""
-    return Limits(device.max_work_group_size, tuple(device.max_work_item_sizes), device.local_mem_size)
+    limits = Limits(device.max_work_group_size, tuple(device.max_work_item_sizes), device.local_mem_size)
+    return replace(limits, sums=CPU_SUMS) if device.type & cl.device_type.CPU else limits
