@@ -13,14 +13,21 @@ from fukayomi.engine import EvaluatorError
 from fukayomi.engine.evaluators.backends.opencl.devices import OpenClDevice
 from fukayomi.engine.evaluators.backends.opencl.parameters import Registers, Tiled
 from fukayomi.engine.evaluators.backends.opencl.tuning import kept, run
-from fukayomi.engine.evaluators.backends.opencl.tuning.configurations import Limits
+from fukayomi.engine.evaluators.backends.opencl.tuning.configurations import GEMM, Limits
 from fukayomi.engine.evaluators.backends.opencl.tuning.kept import recall, remember
 from fukayomi.engine.evaluators.backends.opencl.tuning.parameter_file import read_parameters, write_parameters
 from fukayomi.engine.evaluators.backends.opencl.tuning.shapes import Shape, Shapes
 from fukayomi.engine.evaluators.backends.opencl.tuning.tuned import Tuned
 
 SHAPES = Shapes(((Shape(1, 8, 27), 2), (Shape(3, 8, 8), 4)))
-TUNED = Tuned(x_gemm=Tiled(MWG=64), registers=Registers(4, 9), lanes=16, tiles=9, fp16_storage=True)
+TUNED = Tuned(
+    x_gemm=Tiled(MWG=64),
+    x_gemm16=Tiled(**GEMM.reference),
+    registers=Registers(4, 9),
+    lanes=16,
+    tiles=9,
+    fp16_storage=True,
+)
 command = partial(command_runs.invoke, "tune-opencl")
 
 
