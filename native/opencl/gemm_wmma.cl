@@ -11,7 +11,8 @@
 // out[z] = weights[z] * in[z], the weights as [z][padded depth][padded rows], padded with zeros to multiples of KWG and MWG, in [z][depth][columns],
 // out [z][rows][columns]; `columns` counts numbers. Global sizes: WORKERS for each MWG rows, 1 for each NWG columns, z.
 //
-// The PTX has never run: no card was at hand. A tuner tries it and takes it only where it compiles and computes what it should.
+// The PTX has never run: no card was at hand. clang 15 and ptxas 13 assemble it, for sm_75, sm_80 and sm_90, in all three shapes of fragments.
+// The tuner tries it on NVIDIA's devices and takes it only where it compiles and computes what it should.
 
 #define WARP 32
 #define WARPS_M (MWAVE / MWARP)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fukayomi.cli.common.errors import USAGE, fail
-from fukayomi.cli.common.options import NETWORK_HELP, AsJson, check_target
+from fukayomi.cli.common.options import AsJson, check_target
 from fukayomi.cli.common.text import json_text, printable
 
 if TYPE_CHECKING:
@@ -20,10 +20,12 @@ SECONDS = 60.0
 
 @dataclass(frozen=True)
 class TuneOptions:
-    """The device, the search, the files."""
+    """The network, the device, the search, the files."""
 
+    network: Annotated[Path | None, typer.Argument(metavar="NETWORK", show_default="the embedded network")] = None
+    """Network: a file in .onnx, or an embedded one by its name, as '<5x64>'."""
     device: Annotated[int | None, typer.Option(min=0, metavar="N", show_default="the best")] = None
-    """Number of the device in the list that is printed first."""
+    """Number of the device, as in the list that is printed first and for DNN_GPU."""
     seconds: Annotated[float, typer.Option(min=1, max=86_400)] = SECONDS
     """Duration, about."""
     full: Annotated[bool, typer.Option("--full")] = False
@@ -32,15 +34,12 @@ class TuneOptions:
     """Random seed of the order in which configurations are tried."""
     output: Annotated[Path | None, typer.Option(metavar="FILE", show_default=False)] = None
     """Also write the parameters as a file of KataGo's format, version 8."""
+    tuned: Annotated[Path | None, typer.Option(metavar="FILE", show_default=False)] = None
+    """Keep the parameters of such a file instead of measuring."""
     as_json: AsJson = False
 
 
-def tune_opencl(
-    network: Annotated[
-        str, typer.Argument(metavar="[NETWORK]", help=NETWORK_HELP, show_default="the embedded network")
-    ] = "",
-    options: TuneOptions = TuneOptions(),
-) -> None:
+def tune_opencl(options: TuneOptions) -> None:
     """Find the fastest parameters of OpenCL's kernels on a device, by measuring.
 
     \b
@@ -60,21 +59,24 @@ def tune_opencl(
         fail(problem)
     from fukayomi.engine.evaluators.backends.opencl.tuning.parameter_file import write_parameters
     from fukayomi.engine.evaluators.backends.opencl.tuning.printout import TuningPrinter
-    from fukayomi.engine.evaluators.backends.opencl.tuning.run import tune_network
+    from fukayomi.engine.evaluators.backends.opencl.tuning.run import keep_file, tune_network
     from fukayomi.engine.network import find_network
 
-    path, device = find_network(network), _device(options.device)
+    path, device = find_network(str(options.network or "")), _device(options.device)
     say = _nothing if options.as_json else _print
     for line in _found(device):
         say(line)
-    done = tune_network(
-        path,
-        device,
-        budget_s=options.seconds,
-        is_full=options.full,
-        seed=options.seed,
-        listener=TuningPrinter(say),
-    )
+    if options.tuned is not None:
+        done = keep_file(path, device, options.tuned)
+    else:
+        done = tune_network(
+            path,
+            device,
+            budget_s=options.seconds,
+            is_full=options.full,
+            seed=options.seed,
+            listener=TuningPrinter(say),
+        )
     if options.output is not None:
         write_parameters(done.tuned, options.output)
     if options.as_json:

@@ -15,8 +15,6 @@ Configuration: TypeAlias = dict[str, int]
 """Values of parameters by name, in the order in which they are printed."""
 
 WARP = 32
-MOST_SUMS = 128
-"""Numbers that a work-item sums up: more do not fit its registers, and take long to compile."""
 
 MOST_DRAWN = 50_000
 """Configurations that are drawn from larger products before invalid ones are left out."""
@@ -32,6 +30,8 @@ class Limits:
     """The same along each dimension."""
     local: int = 32 * 1024
     """Bytes of local memory."""
+    sums: int = 128
+    """Numbers that a work-item sums up: more do not fit its registers, and take long to compile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ def is_valid_tiled(tiled: Tiled, limits: Limits, *, bytes_of_number: int = 4) ->
     local = tiled.KWG * (tiled.SA * (tiled.MWG + tiled.PADA) + tiled.SB * (tiled.NWG + tiled.PADB))
     sums = tiled.MWG // tiled.MDIMC * (tiled.NWG // tiled.NDIMC)
     return (
-        sums <= MOST_SUMS
+        sums <= limits.sums
         and local * bytes_of_number <= limits.local
         and is_group((tiled.MDIMC, tiled.NDIMC, 1), limits)
     )

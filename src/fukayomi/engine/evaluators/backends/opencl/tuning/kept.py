@@ -9,7 +9,7 @@ import hashlib
 import json
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -61,7 +61,8 @@ def recall(device: OpenClDevice, shapes: Shapes) -> Tuned | None:
     key = _key(device, shapes)
     try:
         document: Any = json.loads(read_input(_path(key), LARGEST_FILE))
-        return _parse(document["tuned"], limits_of(device.handle)) if document["key"] == key else None
+        tuned = _parse(document["tuned"])
+        return tuned if document["key"] == key and can_run(tuned, device) else None
     except (OSError, ValueError, TypeError, KeyError, RecursionError, RuntimeError):
         return None
 
@@ -115,30 +116,44 @@ def _path(key: dict[str, Any]) -> Path:
     return cache_folder() / "opencl" / f"{name}.json"
 
 
-def _parse(document: dict[str, Any], limits: Limits) -> Tuned:
-    """The result in a document; raises ValueError, TypeError or KeyError if it is none."""
-    tiles = {name: Tiled(**_numbers(document[name])) for name in ("x_gemm_direct", "x_gemm", "x_gemm16")}
-    blocks = {
-        name: None if document[name] is None else Registers(**_numbers(document[name]))
-        for name in ("registers", "direct_registers")
-    }
-    groups = {name: tuple(_number(size) for size in document[name]) for name in ("transform", "untransform")}
-    wmma = Wmma(**_numbers(document["wmma"]))
-    flags = {name: document[name] for name in ("fp16_storage", "fp16_compute", "fp16_tensor_cores")}
-    sizes = {name: _number(document[name]) for name in ("lanes", "output", "tiles")}
-    is_valid = (
-        all(is_valid_tiled(tile, limits) for tile in tiles.values())
-        and all(block is None or is_valid_registers(block) for block in blocks.values())
-        and all(len(group) == 3 and is_group(group, limits) for group in groups.values())
-        and (is_valid_wmma(wmma, limits) or not flags["fp16_tensor_cores"])
-        and all(isinstance(flag, bool) for flag in flags.values())
-        and sizes["lanes"] in (1, 2, 4, 8, 16)
-        and sizes["output"] in (3, 4)
-        and sizes["tiles"] in (1, 9)
+def can_run(tuned: Tuned, device: OpenClDevice) -> bool:
+    """True if a device can run kernels with these parameters."""
+    limits = replace(limits_of(device.handle), sums=Limits().sums)  # a reference may be the best
+    return (
+        all(is_valid_tiled(tile, limits) for tile in (tuned.x_gemm_direct, tuned.x_gemm, tuned.x_gemm16))
+        and all(block is None or is_valid_registers(block) for block in (tuned.registers, tuned.direct_registers))
+        and all(len(group) == 3 and is_group(group, limits) for group in (tuned.transform, tuned.untransform))
+        and (is_valid_wmma(tuned.wmma, limits) or not tuned.fp16_tensor_cores)
+        and tuned.lanes in (1, 2, 4, 8, 16)
+        and tuned.output in (3, 4)
+        and tuned.tiles in (1, 9)
     )
-    if not is_valid:
-        raise InvalidValueError("values out of range")
-    return Tuned(**tiles, **blocks, **groups, **sizes, **flags, wmma=wmma)  # pyright: ignore[reportArgumentType]
+
+
+def _parse(document: dict[str, Any]) -> Tuned:
+    """The result in a document; raises ValueError, TypeError or KeyError if it is none."""
+    found: dict[str, Any] = {
+        name: kind(**_numbers(document[name])) if document[name] is not None else None
+        for name, kind in (
+            ("x_gemm_direct", Tiled),
+            ("x_gemm", Tiled),
+            ("x_gemm16", Tiled),
+            ("wmma", Wmma),
+            ("registers", Registers),
+            ("direct_registers", Registers),
+        )
+    }
+    if any(found[name] is None for name in ("x_gemm_direct", "x_gemm", "x_gemm16", "wmma")):
+        raise InvalidValueError("a tile is missing")
+    for name in ("transform", "untransform"):
+        found[name] = tuple(_number(size) for size in document[name])
+    for name in ("lanes", "output", "tiles"):
+        found[name] = _number(document[name])
+    for name in ("fp16_storage", "fp16_compute", "fp16_tensor_cores"):
+        if not isinstance(document[name], bool):
+            raise InvalidValueError("a flag is neither true nor false")
+        found[name] = document[name]
+    return Tuned(**found)
 
 
 def _numbers(values: dict[str, Any]) -> dict[str, int]:

@@ -9,7 +9,8 @@ from fukayomi.engine.evaluators.backends.graphs.graph import GraphError
 from fukayomi.engine.evaluators.backends.graphs.reader import read_graph
 from fukayomi.engine.evaluators.backends.opencl.devices import OpenClDevice
 from fukayomi.engine.evaluators.backends.opencl.translation import translate
-from fukayomi.engine.evaluators.backends.opencl.tuning.kept import alone, remember
+from fukayomi.engine.evaluators.backends.opencl.tuning.kept import alone, can_run, remember
+from fukayomi.engine.evaluators.backends.opencl.tuning.parameter_file import read_parameters
 from fukayomi.engine.evaluators.backends.opencl.tuning.shapes import Shapes
 from fukayomi.engine.evaluators.backends.opencl.tuning.tuned import Tuned
 from fukayomi.engine.evaluators.backends.opencl.tuning.tuner import BUDGET_S, tune
@@ -51,12 +52,36 @@ def tune_network(
     Raises:
         EvaluatorError: The file holds no network that OpenCL computes, another process is tuning, or the device fails.
     """
-    try:
-        shapes = Shapes.of_layers(translate(read_graph(network)))
-    except GraphError as error:
-        raise EvaluatorError(f"{network}: {error}; OpenCL needs no tuning for it") from error
+    shapes = _shapes(network)
     began = time.monotonic()
     with alone():
         tuned = tune(device, shapes, budget_s=budget_s, is_full=is_full, seed=seed, listener=listener)
         kept = remember(device, shapes, tuned)
     return Tuning(device, network, shapes, tuned, time.monotonic() - began, kept)
+
+
+def keep_file(network: Path, device: OpenClDevice, parameters: Path) -> Tuning:
+    """Keep the parameters of a file of KataGo's format for a network on a device, without measuring.
+
+    Args:
+        network: An ONNX file.
+        device: The device.
+        parameters: The file.
+
+    Raises:
+        EvaluatorError: The device cannot run them, or the network's file holds none that OpenCL computes.
+        InvalidValueError: It is no such file.
+    """
+    shapes, tuned = _shapes(network), read_parameters(parameters)
+    if not can_run(tuned, device):
+        raise EvaluatorError(
+            f"{parameters}: work-groups or tiles are too large for {device.name}: tune it, without this file"
+        )
+    return Tuning(device, network, shapes, tuned, 0.0, remember(device, shapes, tuned))
+
+
+def _shapes(network: Path) -> Shapes:
+    try:
+        return Shapes.of_layers(translate(read_graph(network)))
+    except GraphError as error:
+        raise EvaluatorError(f"{network}: {error}; OpenCL computes networks in ONNX alone") from error

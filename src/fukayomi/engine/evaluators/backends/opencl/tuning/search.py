@@ -39,6 +39,7 @@ class Best:
 
     configuration: Configuration
     calls_per_s: float
+    """0: none runs."""
 
 
 class Search:
@@ -53,28 +54,35 @@ class Search:
     def __init__(self, bench: Bench, section: Section, cases: Sequence[tuple[Shape, float]]) -> None:
         self._bench, self._section, self._cases = bench, section, cases
         self._fastest_s = [math.inf] * len(cases)
-        self._score = 0.0
+        self._score = self._error = 0.0
         self.best: Best | None = None
 
     def attempt(self, number: int, count: int, configuration: Configuration) -> Tried:
-        """Measure a configuration; one that is much slower on a shape than the best is not measured on the others."""
-        parameters = self._section.apply(configuration)
-        seconds: list[float] = []
-        error = 0.0
-        for (shape, _), fastest_s in zip(self._cases, self._fastest_s, strict=True):
-            trial = self._bench.measure(parameters, shape, self._section.part, fastest_s)
-            seconds.append(trial.seconds)
-            error = max(error, trial.error)
-            if trial.seconds > SLOW * fastest_s or error > min(LARGEST_ERROR, 5 * self._section.tolerance):
-                return Tried(number, count, configuration, 0.0, error, is_better=False)
-        total_s = sum(share * each for (_, share), each in zip(self._cases, seconds, strict=True))
-        calls_per_s = 1 / total_s if 0 < total_s < math.inf else 0.0
-        score = score_of(calls_per_s, error, self._section.tolerance)
+        """Measure a configuration; a better one once more, beside the best one: the device may have been busy."""
+        speed, error = self._measure(configuration)
+        score = score_of(speed, error, self._section.tolerance)
+        if self.best is not None and score > self._score:
+            again = score_of(self._measure(self.best.configuration)[0], self._error, self._section.tolerance)
+            speed = max(speed, self._measure(configuration)[0])
+            score, self._score = score_of(speed, error, self._section.tolerance), max(again, self._score)
         is_better = score > self._score
         if is_better:
-            self._score, self._fastest_s = score, seconds
-            self.best = Best(configuration, calls_per_s)
-        return Tried(number, count, configuration, calls_per_s, error, is_better)
+            self._score, self._error = score, error
+            self.best = Best(configuration, speed)
+        return Tried(number, count, configuration, speed, error, is_better)
+
+    def _measure(self, configuration: Configuration) -> tuple[float, float]:
+        """Calls per second and the error; 0 calls of one that fails, or is much slower on a shape than the best."""
+        parameters = self._section.apply(configuration)
+        total_s = error = 0.0
+        for place, (shape, share) in enumerate(self._cases):
+            trial = self._bench.measure(parameters, shape, self._section.part, self._fastest_s[place])
+            error = max(error, trial.error)
+            if trial.seconds > SLOW * self._fastest_s[place] or error > min(LARGEST_ERROR, 5 * self._section.tolerance):
+                return 0.0, error
+            self._fastest_s[place] = min(trial.seconds, self._fastest_s[place])
+            total_s += share * trial.seconds
+        return (1 / total_s if 0 < total_s < math.inf else 0.0), error
 
 
 def score_of(calls_per_s: float, error: float, tolerance: float) -> float:

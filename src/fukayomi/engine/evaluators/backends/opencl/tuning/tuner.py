@@ -98,7 +98,8 @@ def tune(
     Args:
         device: The device.
         shapes: The network's products.
-        budget_s: Seconds, about: compiling one kernel is not interrupted, and each section tries a few configurations.
+        budget_s: Seconds, about: each section tries the reference and the default in any case, until twice the time is
+            over; then what is left stays as it is. Compiling a kernel is not interrupted.
         is_full: Search larger ranges.
         seed: Seed of the order and the numbers.
         listener: Hears of it; a `TuningListener` of everything.
@@ -143,6 +144,7 @@ class Tuner:
         self._listener = of_kind(listener, TuningListener)
         self._clock = clock
         self._end = clock() + budget_s
+        self._last = self._end + budget_s
         self._shares = dict(CPU_SHARES if facts.is_cpu else GPU_SHARES)
         for name, is_tried in (("xGemm16", facts.has_fp16), ("hGemmWmma", facts.may_have_tensor_cores)):
             if not is_tried:
@@ -171,7 +173,7 @@ class Tuner:
         choices: list[list[dict[str, int]]] = (
             [[{"output": 4}], [{"lanes": max(4, facts.start.lanes // 2)}], [{"tiles": 1}]]
             if facts.is_cpu
-            else [[{"output": 4}], [{"lanes": 1}, {"lanes": 2}], [{"tiles": 9}]]
+            else [[{"output": 4}], [{"lanes": 1}, {"lanes": 2}]]
         )
         best_s = self._layer_s(self._parameters)
         for others in choices:
@@ -206,7 +208,7 @@ class Tuner:
                 "registers for 1x1 convolutions and matrix mult",
                 REGISTERS,
                 lambda c: replace(parameters, direct=_registers(c)),
-                Registers().defines(),
+                _block(parameters.direct),
                 kernel=1,
                 tolerance=0.01,
             )
@@ -217,7 +219,7 @@ class Tuner:
                 "registers for convolutions",
                 REGISTERS,
                 lambda c: replace(parameters, convolutions=_registers(c)),
-                Registers().defines(),
+                _block(parameters.convolutions),
             )
         )
         if direct:
@@ -226,16 +228,18 @@ class Tuner:
             tile = Tiled(**gemm.configuration)
             tuned = replace(tuned, x_gemm=tile, x_gemm16=tile)
         return replace(
-            tuned, direct_registers=self._faster(direct_block, direct, 1), registers=self._faster(block, gemm, 3)
+            tuned,
+            direct_registers=self._faster(direct_block, direct, self._facts.start.direct),
+            registers=self._faster(block, gemm, self._facts.start.convolutions),
         )
 
-    def _faster(self, block: Best | None, tile: Best | None, kernel: int) -> Registers | None:
-        """The block, where it is faster than the tile."""
-        if not block and not tile and self._shapes.cases(kernel):
+    def _faster(self, block: Best | None, tile: Best | None, start: Registers | Tiled | Wmma) -> Registers | None:
+        """The block, where it is faster than the tile; that with which the device begins, where one was not tried."""
+        if block is None or tile is None:
+            return start if isinstance(start, Registers) else None
+        if not block.calls_per_s and not tile.calls_per_s:
             raise TuningError(f"{self._facts.name} runs no kernel: update its driver, or choose another device")
-        if block and block.calls_per_s > (tile.calls_per_s if tile else 0):
-            return _registers(block.configuration)
-        return None
+        return _registers(block.configuration) if block.calls_per_s > tile.calls_per_s else None
 
     def _in_half_floats(self, tuned: Tuned) -> Tuned:
         """Tune products in half floats, and decide what is done in them."""
@@ -246,7 +250,7 @@ class Tuner:
         if self._facts.has_fp16:
             best = self._search(_gemm("xGemm16", replace(halves, compute16=True)))
             compute = self._decide("FP16 compute", best, product_s, HALF_FACTOR)
-            if best:
+            if best and best.calls_per_s:
                 tuned = replace(tuned, x_gemm16=Tiled(**best.configuration))
         if self._facts.may_have_tensor_cores:
             best = self._search(
@@ -263,7 +267,7 @@ class Tuner:
             if best:
                 tuned = replace(tuned, wmma=Wmma(**best.configuration))
         if not compute and not tensor and self._shapes.cases(3):
-            storage = self._layer_s(halves) * HALF_FACTOR <= self._layer_s(floats)
+            storage = self._clock() < self._end and self._layer_s(halves) * HALF_FACTOR <= self._layer_s(floats)
             if storage:
                 self._listener.decided("Enabling FP16 storage due to better performance")
         storage = storage or compute or tensor
@@ -271,9 +275,9 @@ class Tuner:
         return replace(tuned, fp16_storage=storage, fp16_compute=compute, fp16_tensor_cores=tensor)
 
     def _decide(self, what: str, best: Best | None, floats_s: float, factor: float) -> bool:
-        if not self._shapes.cases(3):
-            return False
         if best is None:
+            return False
+        if not best.calls_per_s:
             self._listener.decided(f"{what} failed, not enabling")
             return False
         is_faster = best.calls_per_s * floats_s >= factor
@@ -334,7 +338,7 @@ class Tuner:
         return now + left * self._shares.pop(name) / total
 
     def _search(self, section: Section) -> Best | None:
-        """Try the configurations of a section; None if the network has no such layer, or none runs."""
+        """Try the configurations of a section; None if the network has no such layer, or the time is over."""
         deadline = self._deadline(section.name)
         cases = self._shapes.cases(section.kernel)
         if not cases:
@@ -342,6 +346,9 @@ class Tuner:
         configurations = section.space.configurations(self._bench.limits, is_full=self._is_full, seed=self._seed)
         count = len(configurations)
         self._listener.section(section.title, count)
+        if self._clock() > self._last:
+            self._listener.cut(0, count)
+            return None
         search = Search(self._bench, section, cases)
         tried: list[Configuration] = []
         for number, configuration in enumerate(configurations):
@@ -353,7 +360,7 @@ class Tuner:
             self._listener.tried(search.attempt(number, count, configuration))
             tried.append(configuration)
             self._listener.progress(section.title, number + 1, count)
-        return search.best
+        return search.best or Best(section.default, 0.0)
 
 
 def _gemm(name: str, base: Parameters) -> Section:
@@ -369,3 +376,8 @@ def _gemm(name: str, base: Parameters) -> Section:
 
 def _registers(configuration: Configuration) -> Registers:
     return Registers(configuration["ROWS"], configuration["COLUMNS"])
+
+
+def _block(family: Registers | Tiled | Wmma) -> Configuration:
+    """The block with which a device begins, if it begins with one."""
+    return (family if isinstance(family, Registers) else Registers()).defines()
