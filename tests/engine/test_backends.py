@@ -86,7 +86,7 @@ def test_answers_as_the_network_does(tmp_path: Path, batch: int | str, backend: 
     slot = evaluator.allocate(4)
     fill(slot, SFENS)
     evaluator.run(slot, len(SFENS))
-    error = 0.02 if get_backend(backend).on_gpu else 1e-4  # CUDA rounds fp32 to TF32
+    error = 0.02 if get_backend(backend).on_gpu else 1e-4  # ONNX Runtime rounds to TF32 on a GPU
     for i in range(len(SFENS)):
         logits, value = expected(path, slot, i)
         np.testing.assert_allclose(slot.logits[i, : slot.input.counts[i]], logits, atol=error)
