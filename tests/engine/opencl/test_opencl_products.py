@@ -67,7 +67,7 @@ def test_transforms(bench: DeviceBench, output: int, storage16: bool) -> None:
     parameters = Parameters(
         lanes=2,
         output=output,
-        tiles=1 if storage16 else 9,
+        tiles=1,  # nine take long to compile; a CPU begins with them, as the backend is tested
         storage16=storage16,
         transform=(2, 1, 4),
         untransform=(1, 4, 2),

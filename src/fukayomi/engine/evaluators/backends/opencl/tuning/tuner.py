@@ -40,6 +40,8 @@ BUDGET_S = 60.0
 CPU_POSITIONS, GPU_POSITIONS = 16, 64
 """Positions of the batches that are measured."""
 
+CLEARLY = 0.95
+"""Share of the seconds of a layer below which another layout is taken."""
 TENSOR_FACTOR = 0.9
 """Speed of tensor cores over that of floats from which they are taken: half floats make the rest faster too."""
 HALF_FACTOR = 1.2
@@ -181,7 +183,11 @@ class Tuner:
                 if self._clock() > deadline or not self._shapes.cases(3):
                     continue
                 changed = replace(self._parameters, **other)
-                if (seconds := self._layer_s(changed)) < best_s:
+                seconds = self._layer_s(changed)
+                if seconds < CLEARLY * best_s:  # once more, side by side: the device may have been busy
+                    best_s = min(best_s, self._layer_s(self._parameters))
+                    seconds = min(seconds, self._layer_s(changed))
+                if seconds < CLEARLY * best_s:
                     best_s, self._parameters = seconds, changed
         found = self._parameters
         self._listener.layout(found.output, found.lanes, found.tiles)
