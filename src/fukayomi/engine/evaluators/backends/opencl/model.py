@@ -1,7 +1,7 @@
 """A network on an OpenCL device as the search sees it: slots of bit-packed planes in, logits of the legal moves out."""
 
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -89,7 +89,12 @@ class OpenClModel:
         """Evaluate the first n positions of a slot that `allocate` made."""
         assert isinstance(slot, OpenClSlot)
         with self._errors(slot.capacity):
-            self._run(slot, n)
+            try:
+                self._run(slot, n)
+            except BaseException:
+                with suppress(cl.Error):
+                    slot.batch.queue.finish()  # what was enqueued still writes into the slot
+                raise
         if not slot.good[0]:
             raise EvaluatorError(f"{self._path}: a logit is not finite, or a value is no probability")
 
