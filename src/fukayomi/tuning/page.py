@@ -99,7 +99,7 @@ def _draw_parameter(axes: "Axes", tuning: "Tuning", place: int, theme: Theme) ->
     colors = THEMES[theme]
     settings = tuning.settings
     name, parameter = list(settings.parameters.items())[place]
-    start = parameter.dimension().start
+    start = settings.dimensions()[place].start
     step = max(1, len(tuning.course) // DRAWN_ROUNDS)
     rounds = [*range(0, tuning.rounds, step), tuning.rounds]
     games = [2 * settings.pairs_each * min(settings.proposals, each * settings.batch) for each in rounds]

@@ -13,8 +13,9 @@ LEAST_C = 0.5
 """Least change of a whole number that is one at least half of the time."""
 C_SHARE = 1 / 20
 """`c_end` as a share of the range, unless it is given, as in fishtest."""
-R_END = 0.002
-"""`r_end`, unless it is given, as in fishtest."""
+R_END_PAIRS, MOST_R_END = 60.0, 0.1
+"""`r_end` times the pairs of the run, unless it is given, and its most: fishtest's 0.002 with 30,000 pairs. Runs of 500
+to 8,000 pairs end nearest to the optimum with it (docs/measurements/tuning.md)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +87,8 @@ class Parameter(Settings):
     """Value at the start; None: the engine's default, or the one in its options."""
     c_end: Annotated[float | None, Field(ge=LEAST_C)] = None
     """Distance from the value at which the last pairs are played; None: a 20th of the range."""
-    r_end: Annotated[float, Field(gt=0, le=1)] = R_END
-    """Learning rate of the last pairs."""
+    r_end: Annotated[float | None, Field(gt=0, le=1)] = None
+    """Learning rate of the last pairs; None: 60 / pairs of the run, at most 0.1."""
 
     @model_validator(mode="after")
     def _is_a_line(self) -> Self:
@@ -107,14 +108,15 @@ class Parameter(Settings):
             raise InvalidValueError(f"start {self.start!r} is not between {self.low} and {self.high}")
         return self
 
-    def dimension(self) -> Dimension:
-        """The line. `start` must be known."""
+    def dimension(self, pairs: int) -> Dimension:
+        """The line, in a run of so many pairs of games. `start` must be known."""
         low, high, start = self.low, self.high, self.start
         if low is None or high is None:
             low, high, start = 0, len(self.choices) - 1, self.choices.index(str(start))
         c_end = self.c_end or max(LEAST_C, C_SHARE * (high - low))
         assert isinstance(start, int), "the start is known"
-        return Dimension(low, high, start, c_end, self.r_end, bool(self.choices))
+        r_end = self.r_end or min(MOST_R_END, R_END_PAIRS / pairs)
+        return Dimension(low, high, start, c_end, r_end, bool(self.choices))
 
     def text(self, point: int) -> str:
         """The value at a point, as an engine is told it."""

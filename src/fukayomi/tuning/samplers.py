@@ -21,7 +21,7 @@ class Sampler:
 
     Args:
         dimensions: The lines.
-        kind: "tpe", for which choices have no order, or "cma-es".
+        kind: "tpe", for which choices have no order, or "cma-es", which begins in the middle of the lines.
         seed: Of what the sampler draws.
     """
 
@@ -57,8 +57,7 @@ class Sampler:
         seed = int.from_bytes(sha256(f"{self._seed} {self._number}".encode()).digest()[:4], "big")
         if self._kind == "tpe":
             return TPESampler(seed=seed, n_startup_trials=max(10, 2 * len(self._dimensions)))
-        start = dict(zip(self._distributions, self._start, strict=True))
-        return CmaEsSampler(seed=seed, x0=start, warn_independent_sampling=False)
+        return CmaEsSampler(seed=seed, warn_independent_sampling=False)
 
     def propose(self, count: int) -> list[Proposal]:
         """See `Tuner`."""

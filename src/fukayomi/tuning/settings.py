@@ -141,7 +141,7 @@ class TuneSettings(Settings):
 
     def dimensions(self) -> list[Dimension]:
         """The lines of the parameters, in order. The starts must be known."""
-        return [each.dimension() for each in self.parameters.values()]
+        return [each.dimension(self.games // 2) for each in self.parameters.values()]
 
     def tuner(self) -> Tuner:
         """What proposes values, at its beginning."""

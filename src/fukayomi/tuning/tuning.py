@@ -6,7 +6,7 @@ and games, so a run that was cut off goes on to the same end, and a kill costs t
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import floor
 from pathlib import Path
@@ -34,6 +34,8 @@ OPTIONS_NAME = "tuned.ini"
 """The options that were found, a line NAME=VALUE each, as in a file beside a network."""
 MATCH_NAME = "confirm.toml"
 """A match of the engine with these options against itself at the start."""
+MOST_FAILED = 20
+"""Proposals in a row that may say nothing because the engine fails."""
 PAGE_SECONDS = 60.0
 """Seconds between two pages while games are played."""
 
@@ -101,8 +103,9 @@ class Tuning(Tabular):
         """One row for each parameter: where it was and is, and the interval. `moved`: its start lies outside."""
         found: list[dict[str, Any]] = []
         tuned = self.options()
-        for (name, parameter), estimate in zip(self.settings.parameters.items(), self.estimates, strict=True):
-            start = parameter.dimension().start
+        for (name, parameter), dimension, estimate in zip(
+            self.settings.parameters.items(), self.settings.dimensions(), self.estimates, strict=True
+        ):
             found.append(
                 {
                     "option": name,
@@ -111,7 +114,7 @@ class Tuning(Tabular):
                     "value": estimate.value,
                     "low": estimate.low,
                     "high": estimate.high,
-                    "moved": not estimate.low <= start <= estimate.high,
+                    "moved": not estimate.low <= dimension.start <= estimate.high,
                 }
             )
         return found
@@ -174,12 +177,12 @@ def tune(
     folder = Path(folder)
     to = of_kind(listener, TuneListener)
     settings, warnings = ask_engine(settings)
-    for warning in warnings:
-        to.note(f"warning: {warning}")
     folder.mkdir(parents=True, exist_ok=True)
     with FolderLock(folder, LOCK_NAME):
         _check(settings, folder)
         run = _Run(settings, folder, to, start_workers)
+        for warning in warnings:
+            run.note(f"warning: {warning}")
         run.read()
         replace_file(folder / SETTINGS_NAME, settings.text().encode())
         run.go_on()
@@ -243,6 +246,14 @@ class _Run:
         self._waiting: MatchSettings | None = None
         self.tuning.course.append(self._tuner.estimates())
         self._page_s = 0.0
+        self._failed = 0
+        """Proposals of the last rounds in which nothing counted."""
+
+    def note(self, text: str) -> None:
+        """Pass a note on once."""
+        if text not in self._noted and len(self._noted) < NOTES:
+            self._noted.add(text)
+            self._listener.note(text)
 
     def _next(self) -> MatchSettings:
         """The match of the next round."""
@@ -276,12 +287,20 @@ class _Run:
         while not tuning.is_complete:
             number, match = tuning.rounds + 1, self._next()
             folder = round_folder(self._folder, number)
-            listener = _Games(self._listener, tuning, number, self._noted)
+            listener = _Games(self._listener, tuning, number, self.note)
             played = run_match(match, folder, listener=listener, start_workers=self._start_workers)
             if played.is_interrupted:
+                write_results(tuning)
                 raise KeyboardInterrupt
-            self._refuse(played.state)
+            if played.unplayed:
+                self._refuse(played.state)
             self._take(played.state)
+            if self._failed >= MOST_FAILED:
+                why = _last_failure(played.state)
+                raise TuneError(
+                    f"the engine failed in the last {counted(self._failed, 'proposal')}: {why}. "
+                    "See to the engine or the ranges, and run the same command again"
+                )
             if tuning.is_complete or time.monotonic() - self._page_s > PAGE_SECONDS:
                 write_results(tuning)
                 self._page_s = time.monotonic()
@@ -290,6 +309,7 @@ class _Run:
     def _take(self, state: MatchState) -> None:
         """Learn from a round."""
         found = results(state, len(state.settings.engines) // 2)
+        self._failed = self._failed + len(found) if all(each is None for each in found) else 0
         self._tuner.tell(found)
         self._waiting = None
         tuning = self.tuning
@@ -299,19 +319,15 @@ class _Run:
         tuning.course.append(self._tuner.estimates())
 
     def _refuse(self, state: MatchState) -> None:
-        """Refuse a round that cannot go on, or says nothing."""
-        why = "; ".join(failure_text(failure) for _, failure in state.failures[-1:])
-        number = self.tuning.rounds + 1
-        if state.missing:
-            raise TuneError(
-                f"{counted(state.missing, 'game')} of round {number} left out: {why}. Run the same command again to "
-                "play them; --restart restarts engines that fail"
-            )
-        if not any(sum(meeting.counts.pairs) for meeting in state.standings.meetings()):
-            raise TuneError(
-                f"all pairs of round {number} in {state.folder} have a game in which the engine failed: {why}. See to "
-                "the engine or the ranges, remove this folder, and run the same command again"
-            )
+        """Refuse a round that was not played to its end."""
+        raise TuneError(
+            f"{counted(state.missing, 'game')} of round {self.tuning.rounds + 1} left out: {_last_failure(state)}. Run "
+            "the same command again to play them; --restart restarts engines that fail"
+        )
+
+
+def _last_failure(state: MatchState) -> str:
+    return "; ".join(failure_text(failure) for _, failure in state.failures[-1:])
 
 
 def failure_text(failure: Failure) -> str:
@@ -324,9 +340,9 @@ def failure_text(failure: Failure) -> str:
 class _Games(Forwarder, MatchListener):
     """Counts the games of the run, and passes each note on once, whatever the name of the side."""
 
-    def __init__(self, listener: TuneListener, tuning: Tuning, number: int, noted: set[str]) -> None:
+    def __init__(self, listener: TuneListener, tuning: Tuning, number: int, note_once: Callable[[str], None]) -> None:
         super().__init__(listener)
-        self._to, self._tuning, self._number, self._noted = listener, tuning, number, noted
+        self._to, self._tuning, self._number, self._note_once = listener, tuning, number, note_once
         self._names: list[str] = []
 
     def started(self, state: MatchState) -> None:
@@ -338,9 +354,7 @@ class _Games(Forwarder, MatchListener):
     def note(self, text: str) -> None:
         for name in self._names:
             text = text.replace(f"warning: {name}: ", f"warning: {self._tuning.settings.engine.name}: ", 1)
-        if text not in self._noted and len(self._noted) < NOTES:
-            self._noted.add(text)
-            super().note(text)
+        self._note_once(text)
 
     def game_ended(self, state: MatchState, game: Game, failure: Failure | None) -> None:
         self._tuning.new_games += 1
