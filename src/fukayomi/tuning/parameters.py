@@ -57,8 +57,10 @@ class Estimate:
 class Tuner(Protocol):
     """Proposes points to compare, learns which are better, and is a function of seed and results alone."""
 
-    SIDES: tuple[str, str]
-    """What distinguishes the names of the two sides."""
+    @property
+    def SIDES(self) -> tuple[str, str]:  # noqa: N802  # a constant of each class
+        """What distinguishes the names of the two sides."""
+        ...
 
     def propose(self, count: int) -> list[Proposal]:
         """The next proposals, all from what is known now."""
