@@ -61,6 +61,9 @@ def test_numbers_and_choices_are_tuned_together(tmp_path: Path) -> None:
     assert list(options) == ["Aim", "Mode", "Flag"]  # as the engine writes them
     assert options["Mode"] == "sharp"
     assert [row["start"] for row in tuning.rows()] == ["70", "plain", "false"]
+    assert tuning.intervals()[2] == ("false", "true")  # it does not matter
+    page = (tmp_path / "tuned" / "report.html").read_text("utf-8")
+    assert ">false – true</td>" in page
 
 
 @pytest.mark.parametrize("method", ["tpe", "cma-es"])

@@ -123,8 +123,17 @@ class Tuning(Tabular):
         """As `rows`, with the interval in one column."""
         return [
             {name: row[name] for name in ("option", "start", "tuned")}
-            | {"interval": f"{row['low']:.1f} to {row['high']:.1f}", "moved": "yes" if row["moved"] else "no"}
-            for row in self.rows()
+            | {"interval": " to ".join(ends), "moved": "yes" if row["moved"] else "no"}
+            for row, ends in zip(self.rows(), self.intervals(), strict=True)
+        ]
+
+    def intervals(self) -> list[tuple[str, str]]:
+        """The ends of the intervals, for reading."""
+        return [
+            (parameter.text(floor(each.low + 0.5)), parameter.text(floor(each.high + 0.5)))
+            if parameter.choices
+            else (f"{each.low:.1f}", f"{each.high:.1f}")
+            for parameter, each in zip(self.settings.parameters.values(), self.estimates, strict=True)
         ]
 
     def confirming(self) -> MatchSettings:
