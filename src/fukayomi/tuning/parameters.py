@@ -14,8 +14,8 @@ LEAST_C = 0.5
 C_SHARE = 1 / 20
 """`c_end` as a share of the range, unless it is given, as in fishtest."""
 R_END_PAIRS, MOST_R_END = 60.0, 0.1
-"""`r_end` times the pairs of the run, unless it is given, and its most: fishtest's 0.002 with 30,000 pairs. Runs of 500
-to 8,000 pairs end nearest to the optimum with it (docs/measurements/tuning.md)."""
+"""`r_end` times the pairs of the run, unless it is given, and its most: fishtest's 0.002 with 30,000 pairs. Chosen
+among 20, 60 and 120 by a few runs on functions like those of docs/measurements/tuning.md."""
 
 
 @dataclass(frozen=True, slots=True)
