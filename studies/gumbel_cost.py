@@ -27,8 +27,8 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+from match_parts import MEMORY_MB, Log, read_openings
 from trained_arms import MOST_PLIES
-from tune_search import MEMORY_MB, Log, read_openings
 from work_folder import StoppedError, pieces_of_work
 
 from fukayomi._native import RootRule, Search, SearchParams

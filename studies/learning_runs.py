@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from tune_search import MEMORY_MB, settings_of
+from match_parts import MEMORY_MB, settings_of
 from work_folder import StoppedError
 
 from fukayomi.arena import count_strategies, play_match

@@ -19,8 +19,8 @@ from pathlib import Path
 
 import numpy as np
 from label_miniosl import INSTALL, LABELS, open_network
+from match_parts import MEMORY_MB, Log, read_openings
 from numpy.typing import NDArray
-from tune_search import MEMORY_MB, Log, read_openings
 
 from fukayomi._native import encode_position
 from fukayomi.arena import MatchResult, play_match

@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from learning_report import mean_of
+from match_parts import read_openings
 from trained_arms import Machine, export_arm, play_arms, train_arm
-from tune_search import read_openings
 from work_folder import StoppedError, pieces_of_work
 
 from fukayomi.arena import elo

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tune_search import Log
+from match_parts import Log
 from work_folder import StoppedError
 
 from fukayomi.arena import MatchResult

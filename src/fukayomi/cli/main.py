@@ -19,6 +19,7 @@ _COMMANDS = {
     "match": "arena.match:match",
     "match calibrate": "arena.calibrate:calibrate",
     "match networks": "arena.match:networks",
+    "tune": "arena.tune:tune",
     "mate": "engine.mate:mate",
     "worth": "engine.worth:worth",
     "perft": "engine.mate:perft",

@@ -115,3 +115,13 @@ def test_openings_can_be_left_out_at_first(settings: MatchSettings, start: int) 
     longer = settings.model_copy(update={"games": settings.games + a_cycle * start})
     later = schedule(settings.model_copy(update={"opening_start": start}), OPENINGS)
     assert [game.opening for game in later] == [game.opening for game in schedule(longer, OPENINGS)][a_cycle * start :]
+
+
+def test_engines_that_only_meet_in_pairs_play_openings_of_their_own() -> None:
+    settings = settings_of("a", "b", "c", "d", games=10, tournament="pairs")
+    games = [(game.black, game.white, game.pair, game.opening.number) for game in schedule(settings, OPENINGS)]
+    first, second = OPENINGS[0].number, OPENINGS[1].number
+    assert games[:4] == [("a", "b", 1, first), ("b", "a", 1, first), ("c", "d", 2, second), ("d", "c", 2, second)]
+    assert games[8:] == [("a", "b", 5, OPENINGS[4].number), ("b", "a", 5, OPENINGS[4].number)]
+    with pytest.raises(ValueError, match="pairs need an even number of engines, not 3"):
+        settings_of("a", "b", "c", games=10, tournament="pairs")

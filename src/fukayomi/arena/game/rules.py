@@ -37,6 +37,8 @@ class Tournament(StrEnum):
     """Every engine meets every other."""
     GAUNTLET = "gauntlet"
     """The first engine meets each of the others."""
+    PAIRS = "pairs"
+    """The first engine meets the second, the third the fourth, and so on, each pair from openings of its own."""
 
 
 class OpeningOrder(StrEnum):

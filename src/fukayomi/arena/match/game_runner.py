@@ -14,10 +14,10 @@ from typing import TextIO
 
 from fukayomi.arena.game.player import InProcessPlayer, MovePlayer, Player, PlayerFailedError
 from fukayomi.arena.game.referee import PlayedGame, play_game
-from fukayomi.arena.game.rules import ConfigurationError, Declaration, GameTerms
+from fukayomi.arena.game.rules import ConfigurationError, Declaration, EngineSettings, GameTerms, tell
 from fukayomi.arena.game.usi_player import UsiPlayer
 from fukayomi.arena.match.settings import MatchSettings, ScheduledGame
-from fukayomi.usi.options import OptionError
+from fukayomi.usi.options import Option, OptionError, fitting
 
 NO_PLAYERS: Mapping[str, MovePlayer] = MappingProxyType({})
 
@@ -116,7 +116,8 @@ def check_engines(
 ) -> tuple[str, ...]:
     """Start each USI engine once, without a network, and end it again.
 
-    An engine that does not start is left to its first game, which it loses.
+    An engine that does not start is left to its first game, which it loses. Engines that are the same program with
+    other options are not started again if it has declared all of these.
 
     Args:
         settings: The match.
@@ -132,9 +133,14 @@ def check_engines(
     """
     terms = GameTerms.of(settings.rules, ponder=settings.ponder)
     warnings: list[str] = []
+    declared: dict[tuple[object, ...], Mapping[str, Option]] = {}
     for engine in settings.engines:
         if not engine.command or engine.name in players:
             warnings += _of_own_player(engine.name, terms)
+            continue
+        program = (engine.command, engine.directory)
+        if (known := declared.get(program)) is not None and _declares(known, engine):
+            warnings += [f"{engine.name}: {text}" for text in tell(known, engine.options, terms).warnings]
             continue
         with UsiPlayer(engine, settings.clock) as player:
             try:
@@ -143,7 +149,18 @@ def check_engines(
                 raise ConfigurationError(str(error)) from error
             except PlayerFailedError:
                 continue
+            declared[program] = player.declared_options
     return tuple(warnings)
+
+
+def _declares(known: Mapping[str, Option], engine: EngineSettings) -> bool:
+    """True if the options and their values are among those declared."""
+    try:
+        for name, text in engine.options.items():
+            fitting(known, name, text)
+    except OptionError:
+        return False
+    return True
 
 
 def _of_own_player(name: str, terms: GameTerms) -> list[str]:

@@ -80,7 +80,8 @@ def play_match(
         sprt: Stop when this test of two engines decides: ``{"elo0": 0, "elo1": 5}``.
         concurrency: Games at once; only 1 with players in this process.
         seed: Shuffle the openings with this seed; None: use them in order.
-        tournament: ``"round-robin"``, or ``"gauntlet"``: the first engine meets all others.
+        tournament: ``"round-robin"``; ``"gauntlet"``: the first engine meets all others; ``"pairs"``: the first meets
+            the second, the third the fourth, and so on.
         rules: When a game ends, such as ``{"max_plies": 256, "resign": {"score_cp": 2000}}``. USI engines are told of
             the limit and of the rule for declarations, if they have options for them.
         ponder: USI engines think in the opponent's time.

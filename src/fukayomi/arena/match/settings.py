@@ -57,7 +57,8 @@ class MatchSettings(Settings):
     """Time control: byoyomi=1s; main=5m,byoyomi=10s; main=5m,inc=5s; main=60s; movetime=100ms; nodes=5000,
     nodes=500000/600000 (in turn by opening); depth=4."""
     tournament: Tournament = Tournament.ROUND_ROBIN
-    """Every engine meets every other, or the first engine meets all others."""
+    """Every engine meets every other; gauntlet: the first meets all others; pairs: the first meets the second, the
+    third the fourth, and so on, each pair from openings of its own."""
     openings: Annotated[Path | None, FromFile(in_folder)] = None
     """File of openings, a line in SFEN or of USI moves each; an opening is played twice with colours swapped. None: the
     start position."""
@@ -92,6 +93,8 @@ class MatchSettings(Settings):
             raise InvalidValueError(f"engines need different names, not {', '.join(names)}")
         if self.sprt is not None and len(self.engines) != 2:
             raise InvalidValueError(f"a sequential test (sprt) compares two engines, not {len(self.engines)}")
+        if self.tournament is Tournament.PAIRS and len(self.engines) % 2:
+            raise InvalidValueError(f"pairs need an even number of engines, not {len(self.engines)}")
         return self
 
 
@@ -203,7 +206,7 @@ def schedule(settings: MatchSettings, openings: Sequence[Opening]) -> Iterator[S
 
     The schedule is endless, and a match consists of its first games. So a match can be extended later, and a match cut
     off anywhere is as fair as possible: every pair of engines plays an opening with both colours before the next
-    opening.
+    opening (one pair alone, in turn, if engines only meet in pairs).
 
     Args:
         settings: Engines, number of games, and order of the openings.
@@ -217,14 +220,18 @@ def pairings(settings: MatchSettings) -> list[tuple[str, str]]:
     names = [engine.name for engine in settings.engines]
     if settings.tournament is Tournament.GAUNTLET:
         return [(names[0], opponent) for opponent in names[1:]]
+    if settings.tournament is Tournament.PAIRS:
+        return list(zip(names[::2], names[1::2], strict=True))
     return _circle(names)
 
 
 def _all_games(settings: MatchSettings, openings: Sequence[Opening]) -> Iterator[ScheduledGame]:
     pairs = pairings(settings)
+    at_once = 1 if settings.tournament is Tournament.PAIRS else len(pairs)
     pair = 0
     for opening in islice(arrange(openings, settings.opening_order, settings.seed), settings.opening_start, None):
-        for first, second in pairs:
+        for _ in range(at_once):
+            first, second = pairs[pair % len(pairs)]
             pair += 1
             yield ScheduledGame(2 * pair - 1, pair, first, second, opening)
             yield ScheduledGame(2 * pair, pair, second, first, opening)
