@@ -2,12 +2,15 @@
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TypeVar
 
 from fukayomi.arena.game.player import Answer, Player, PlayerFailedError
-from fukayomi.arena.game.rules import GameTerms, Rules
+from fukayomi.arena.game.rules import EngineSettings, GameTerms, Rules
+from fukayomi.arena.game.time_control import TimeControl
+from fukayomi.arena.game.usi_player import UsiPlayer
 from fukayomi.listener import Listener
 from fukayomi.shogi import Position
 from fukayomi.usi.text import Go
@@ -94,3 +97,32 @@ class ThinkingPlayer:
     def _report(self) -> None:
         for warning in self.player.take_warnings():
             self._listener.note(warning)
+
+
+def usi_player(
+    name: str,
+    command: Sequence[str],
+    options: Mapping[str, str] | None = None,
+    *,
+    directory: Path | None = None,
+    undeclared_options: bool = False,
+    log: Callable[[str], None] | None = None,
+) -> UsiPlayer:
+    """A USI engine as a player. Its process starts when it is needed.
+
+    Args:
+        name: Its name in messages.
+        command: Program and arguments.
+        options: USI options.
+        directory: Working directory; None: the current one.
+        undeclared_options: Send options all the same that the engine does not declare.
+        log: Called with "> line" and "< line" of the protocol, from several threads.
+    """
+    settings = EngineSettings(
+        name=name,
+        command=tuple(command),
+        directory=directory,
+        options=dict(options or {}),
+        undeclared_options=undeclared_options,
+    )
+    return UsiPlayer(settings, TimeControl(movetime_ms=1), log)  # each search gets the clocks of its game

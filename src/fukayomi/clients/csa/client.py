@@ -159,9 +159,8 @@ class CsaClient:
             self._failures += 1
             if limit is not None and self._failures > limit:
                 raise error
-            pause_s = min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2 ** min(10, self._failures - 1)) * random.uniform(
-                0.75, 1.25
-            )
+            pause_s = min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2 ** min(10, self._failures - 1))
+            pause_s *= random.uniform(0.75, 1.25)  # many clients do not come back at once
             self.listener.note(f"{error}; connecting again in {pause_s:.0f} s")
         try:
             async with asyncio.timeout(pause_s):

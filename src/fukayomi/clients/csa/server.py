@@ -242,6 +242,9 @@ class _Session:
                     pass
         except (ConnectionLostError, PeerFloodError, TimeoutError) as error:
             reason = str(error) or "it said nothing for too long"
+        except asyncio.CancelledError:
+            if self._is_open:  # it was not dropped: the whole program ends
+                raise
         finally:
             self._is_open = False
             server.leave(self)
