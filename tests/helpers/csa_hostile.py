@@ -156,7 +156,7 @@ TURN: dict[str, tuple[Act, list[str]]] = {
     "two moves": (_moves_twice, FOUL),
     "a move with a long comment": (_moves_with_a_long_comment, FOUL),
     "an odd comment, and leaves": (_moves_with_odd_comment_and_leaves, FOUL),
-    "moves, too many": (_flood_of(b"+7776FU\n"), FOUL),
+    "moves, too many": (_flood_of(b"+0055OU\n"), ILLEGAL),
     "AGREE again": (_says("AGREE"), FOUL),
     "LOGOUT": (_says("LOGOUT"), FOUL),
     "offers to break off, and is silent": (_says("%CHUDAN"), TIME_UP),
@@ -185,8 +185,6 @@ def conversation(seed: int) -> Conversation:
     acts = TURN if stage == "turn" else WAIT
     name = chooser.choice(sorted(acts))
     act, expected = acts[name]
-    if name == "moves, too many":
-        expected = ILLEGAL if plies or seed % 2 == 0 else FOUL
     return Conversation(seed, stage, name, act, expected, plies)
 
 

@@ -246,7 +246,7 @@ class _Session:
             if self._is_open:  # it was not dropped: the whole program ends
                 raise
         finally:
-            self._is_open = False
+            self._is_open, self._task = False, None
             server.leave(self)
             if self.game is not None:
                 await self.game.hear(self, None, time.monotonic(), reason)
