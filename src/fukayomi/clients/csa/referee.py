@@ -140,7 +140,9 @@ class RefereedGame:
                     if line in ("AGREE", f"AGREE {game_id}") and side in missing:
                         missing.remove(side)
                         continue
-                    if line is None or line not in ("REJECT", f"REJECT {game_id}"):
+                    if line in ("REJECT", f"REJECT {game_id}"):
+                        self.sides[BLACK].avoids.add(self.sides[WHITE].name)
+                    else:
                         side.drop()  # it has left, or breaks the protocol
                     self._reject(side.name)
                     return False
@@ -154,9 +156,7 @@ class RefereedGame:
         return True
 
     def _reject(self, name: str) -> None:
-        black, white = self.sides[BLACK], self.sides[WHITE]
-        black.avoids.add(white.name)
-        for side in (black, white):
+        for side in self.sides.values():
             side.send(f"REJECT:{self._game.game_id} by {name}")
 
     # ------------------------------------------------------------------------------------------ moves
