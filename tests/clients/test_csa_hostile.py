@@ -7,6 +7,7 @@ import pytest
 from csa_hostile import conversation, hold
 from csa_peers import Peer, honest_game
 
+from fukayomi import read_record
 from fukayomi.arena.game.rules import Rules
 from fukayomi.clients.csa.server import CsaServer
 from fukayomi.clients.csa.settings import ServeSettings
@@ -42,6 +43,11 @@ async def results(seeds: range, out: Path) -> dict[str, list[str]]:
         first, second = await honest_game(server.port, ["one", "two"], "after-10-0")
         assert {first[-1], second[-1]} == {"#WIN", "#LOSE"}
     assert not list(out.glob("*.part"))
+    for path in out.glob("*.csa"):  # each record says what the honest side was told
+        record = read_record(path)
+        good = 1 if record.black_name.startswith("good") else 2 if record.white_name.startswith("good") else 0
+        if good and "better" not in record.black_name + record.white_name:
+            assert record.result == good, path.read_text(encoding="utf-8")
     return wrong
 
 

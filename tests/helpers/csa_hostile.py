@@ -92,7 +92,7 @@ async def _impossible_move(peer: Peer, chooser: random.Random) -> None:
 def _flood_of(line: bytes) -> Act:
     async def act(peer: Peer, _: random.Random) -> None:
         with contextlib.suppress(ConnectionError):
-            for _ in range(40):
+            for _round in range(40):
                 peer.send_raw(line * 200)
                 await peer.writer.drain()
 

@@ -88,7 +88,9 @@ class Peer:
             line = await self.until("+", "-", "#")
             if not line.startswith(("+", "-")):
                 return await self.end(line)
-            position.push(read_move(line.split(",")[0], position))
+            move = read_move(line.split(",")[0], position)
+            assert move is not None
+            position.push(move)
             count += 1
 
     async def end(self, line: str = "") -> list[str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from fukayomi.arena.game.player import Player, PlayerFailedError
 from fukayomi.clients.csa.connection import ConnectionLostError, connect
-from fukayomi.clients.csa.game import ClientGame, score_for
+from fukayomi.clients.csa.game import LEAVING_S, ClientGame, score_for
 from fukayomi.clients.csa.inbox import Inbox
 from fukayomi.clients.csa.lag import Lag
 from fukayomi.clients.csa.settings import PlaySettings
@@ -246,13 +246,12 @@ class CsaClient:
     async def _has_started(self, inbox: Inbox) -> bool:
         """True if both sides have agreed."""
         while True:
-            line = await self._line(inbox, START_S, is_agreed=True)
+            item = await inbox.take(LEAVING_S if inbox.resigns else START_S)
+            line = "" if item is None else item[0]
             if line.startswith("START:"):
                 return True
             if line.startswith("REJECT:"):
                 self.listener.note(f"the server says {printable(line[:200])}")
-                return False
-            if not line:
                 return False
 
     def _count(self, result: str) -> None:

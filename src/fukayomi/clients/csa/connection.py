@@ -76,8 +76,8 @@ class LineConnection:
     @property
     def peer(self) -> str:
         """The address of the peer."""
-        address = self._writer.get_extra_info("peername")
-        return str(address[0]) if isinstance(address, tuple) and address else ""
+        address: tuple[str, int] | None = self._writer.get_extra_info("peername")
+        return address[0] if address else ""
 
     async def read(self) -> tuple[str, float]:
         """The next line, without its end, and the time of its arrival (`time.monotonic`).
@@ -89,6 +89,8 @@ class LineConnection:
             PeerFloodError: The line is too long, or bytes come too fast.
         """
         while not self._received:
+            if len(self._rest) > LONGEST_LINE:
+                raise PeerFloodError(f"it sends lines of more than {LONGEST_LINE} bytes")
             try:
                 chunk = await self._reader.read(CHUNK)
             except OSError as error:
@@ -98,11 +100,12 @@ class LineConnection:
             if self._size is not None and not self._size.take(len(chunk)):
                 raise PeerFloodError("it sends too much")
             *lines, self._rest = (self._rest + chunk).split(b"\n")
-            if max(map(len, (*lines, self._rest))) > LONGEST_LINE:
-                raise PeerFloodError(f"it sends lines of more than {LONGEST_LINE} bytes")
             self._received = lines[::-1]
             self._arrived_s = time.monotonic()
-        line = self._received.pop().decode("utf-8", "replace").rstrip("\r")
+        raw = self._received.pop()
+        if len(raw) > LONGEST_LINE:
+            raise PeerFloodError(f"it sends lines of more than {LONGEST_LINE} bytes")
+        line = raw.decode("utf-8", "replace").rstrip("\r")
         if self._log is not None:
             self._log(f"< {line}")
         return line, self._arrived_s

@@ -191,9 +191,8 @@ class ClientGame:
         record = self.record
         record.termination, record.result = ending(self._reason, line, self._color)
         is_lost = record.result == winner_is(self._color.opponent)
-        is_illegal = record.termination is Termination.ILLEGAL_MOVE and is_lost
-        if is_illegal and self._sent is not None and self._sent.text[0] in "+-":
-            record.illegal_move = self._sent.text
+        if record.termination is Termination.ILLEGAL_MOVE and is_lost and self._sent is not None:
+            record.ending_comment = f"the server refused {self._sent.text}"  # it is legal by our rules
 
     async def _hear_move(self, text: str, units: int | None, at_s: float) -> None:
         turn, before = self._position.turn, self._position.copy()

@@ -22,6 +22,7 @@ from fukayomi.clients.csa.text import (
 from fukayomi.clients.listener import OnlineGame, OnlineListener
 from fukayomi.clients.records import GameFile, RecordFolder
 from fukayomi.shogi import BLACK, WHITE, Color, Move, Position
+from fukayomi.shogi.formats.notation import western_move
 from fukayomi.shogi.record import Record, RecordedMove, Result, Termination, now, result_of, winner_is
 from fukayomi.tabular import printable
 
@@ -234,7 +235,11 @@ class RefereedGame:
         text, _, comment = line.partition(",")
         move = read_move(text, self._position)
         if move is None:
-            self._record.illegal_move = text[:16] if text.isascii() and text.isprintable() else ""
+            meant = western_move(text, self._position) if text[0] == SIGN[self._position.turn] else None
+            if meant is None:
+                self._record.ending_comment = f"{SIGN[self._position.turn]} sent {_quoted(text)}"
+            else:
+                self._record.illegal_move = meant.usi()
             self._end_by(Termination.ILLEGAL_MOVE)
             return
         self._turn_began_s += used_ms / 1000
