@@ -205,7 +205,7 @@ def test_a_declaration_and_a_resignation() -> None:
 
         return script
 
-    declared = Record(initial_sfen="LNSGKGSNL/1R5B1/PPPPPPPPP/9/9/9/9/9/4k4 b P 1")
+    declared = Record(initial_sfen="+P+P+P+P+P+P3/+P+P+P+PK4/9/9/9/9/9/9/4k4 b 2R2B 1")
     play(game(BLACK, declared, "#JISHOGI", "#WIN"), player=in_process(Chooser("win")))
     play(game(BLACK, Record(), "#RESIGN", "#LOSE"), player=in_process(Chooser("resign")))
     assert said == ["%KACHI", "%TORYO"]
