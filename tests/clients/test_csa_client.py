@@ -438,3 +438,20 @@ def test_unlimited_and_tiny_times() -> None:
     for time in (CsaTime(), CsaTime(1000, unit_ms=1), CsaTime(0, 100, unit_ms=100)):
         score, _ = play(script(time), player=in_process(Chooser("7g7f")))
         assert score.wins == 1
+
+
+class Failing(Chooser):
+    """Breaks down when the first game begins."""
+
+    games = 0
+
+    def new_game(self) -> None:
+        self.games += 1
+        if self.games == 2:  # the first call is that before the login
+            raise ValueError("I am tired")
+
+
+def test_an_engine_that_dies_between_games_is_started_again() -> None:
+    score, heard = play(opening("#RESIGN", "#WIN"), player=in_process(Failing("7g7f", "2g2f")))
+    assert score.wins == 1
+    assert [note for note in heard.notes if "I am tired" in note]

@@ -16,6 +16,8 @@ from fukayomi.shogi import Position
 from fukayomi.usi.text import Go
 
 T = TypeVar("T")
+ATTEMPTS = 3
+"""Starts, and answers to one position, before a player that breaks down is given up."""
 
 
 class ThinkingPlayer:
@@ -36,13 +38,21 @@ class ThinkingPlayer:
     async def _call(self, function: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, function)
 
-    async def prepare(self, terms: GameTerms | None) -> None:
-        """Get ready for a game; starts the player if it does not run.
+    async def prepare(self, terms: GameTerms | None, attempts: int = ATTEMPTS) -> None:
+        """Get ready for a game; starts the player if it does not run, and again if it breaks down.
 
         Raises:
             PlayerFailedError, OptionError, EngineInterruptedError: See `Player.prepare`.
         """
-        await self._call(lambda: self.player.prepare(self._rules, self._stop, terms))
+        for attempt in range(1, attempts + 1):
+            try:
+                await self._call(lambda: self.player.prepare(self._rules, self._stop, terms))
+            except PlayerFailedError as error:
+                if attempt == attempts:
+                    raise
+                self._listener.note(f"{error}; attempt {attempt} of {attempts}")
+            else:
+                break
         self._report()
 
     async def think(self, position: Position, go: Go, limit_ms: float) -> Answer:

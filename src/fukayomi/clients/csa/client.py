@@ -98,7 +98,7 @@ class CsaClient:
         settings = self.settings
         self._records = None if settings.out is None else RecordFolder(settings.out, self.listener)
         try:
-            await self._engine.prepare(None)  # before anybody waits for it
+            await self._engine.prepare(None, attempts=1)  # before anybody waits for it
             while not self._is_done():
                 await self._connection()
         finally:

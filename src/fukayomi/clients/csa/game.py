@@ -27,7 +27,7 @@ from fukayomi.clients.csa.text import (
     read_echo,
     read_move,
 )
-from fukayomi.clients.engine import ThinkingPlayer
+from fukayomi.clients.engine import ATTEMPTS, ThinkingPlayer
 from fukayomi.clients.listener import OnlineGame, OnlineListener
 from fukayomi.clients.records import GameFile, RecordFolder
 from fukayomi.shogi import BLACK, WHITE, Color, Move, ShogiError
@@ -37,8 +37,6 @@ from fukayomi.usi.options import OptionError
 from fukayomi.usi.text import RESIGN as USI_RESIGN
 from fukayomi.usi.text import WIN, shorten
 
-ATTEMPTS = 3
-"""Answers that an engine which fails is asked for in one move; it is restarted each time."""
 SILENCE_S = 180.0
 """How long the server may say nothing after the time of the side to move is over."""
 LEAVING_S = 10.0
