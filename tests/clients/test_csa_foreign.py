@@ -11,11 +11,12 @@ from fukayomi import read_record
 from fukayomi.clients.csa.server import CsaServer
 from fukayomi.clients.csa.settings import ServeSettings
 
-shogi = pytest.importorskip("shogi", reason="needs python-shogi, of the dependency group oracles")
+pytest.importorskip("shogi.CSA", reason="needs python-shogi, of the dependency group oracles")
 
 
 def play(port: int, moves: int) -> dict[str, object]:
     """Log in, play so many random moves, and resign; the summary that python-shogi has read."""
+    import shogi
     from shogi import CSA
 
     class Protocol(CSA.TCPProtocol):

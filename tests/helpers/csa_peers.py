@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import random
+import socket
 import struct
 from collections.abc import Sequence
 from typing import Self
@@ -37,7 +38,8 @@ class Peer:
 
     def reset(self) -> None:
         """End the connection as a machine that lost its power: without a word that ends it."""
-        self.writer.get_extra_info("socket").setsockopt(1, 13, struct.pack("ii", 1, 0))  # SO_LINGER: reset
+        linger = struct.pack("ii", 1, 0)
+        self.writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
         self.writer.transport.abort()
 
     async def line(self) -> str:

@@ -88,10 +88,10 @@ class Table:
         return len(list((self.folder / "server").glob("*.csa")))
 
     def play(self, games: int, kill_every: int, seed: int, limit_s: float) -> None:
-        """Play at least so many games; each time after so many games something is killed, and comes back."""
+        """Play at least so many games; each time after so many something is killed, each kind once or more."""
         chooser, due, index = random.Random(seed), kill_every, 0
         deadline = time.monotonic() + limit_s
-        while self.played() < games:
+        while self.played() < games or len(self.kills) < len(KINDS):
             assert time.monotonic() < deadline, f"{self.played()} games in {limit_s} s"
             if self.played() >= due:
                 time.sleep(chooser.uniform(0, 0.3))

@@ -4,6 +4,7 @@ A game in play is a file with the ending ``.part``, to which each move is added.
 record of it, as an interrupted game.
 """
 
+import contextlib
 import re
 from pathlib import Path
 from typing import IO, Self
@@ -96,6 +97,7 @@ class GameFile:
         self.path = path
         """Path of the record without its suffix."""
         self.record = record
+        self._is_broken = False
         self._part = path.with_name(path.name + PART)
         self._file: IO[bytes] | None = self._part.open("wb")
         self._file.write(write_csa(record).encode())
@@ -109,16 +111,21 @@ class GameFile:
             played: The move; its expected line is in USI.
 
         Raises:
-            OSError: The file cannot be written.
+            OSError: The file cannot be written; nothing more is added, and `finish` tries again.
         """
-        assert self._file is not None
+        if self._file is None or self._is_broken:
+            return
         lines = [csa_moves(position.sfen(), [played.move.usi()])[0]]
         if played.time_ms is not None:
             lines.append(f"T{played.time_ms / 1000:.3f}".rstrip("0").rstrip("."))
         if played.score_cp is not None:
             lines.append(f"'** {played.score_cp}")
-        self._file.write("".join(f"{line}\n" for line in lines).encode())
-        self._file.flush()
+        try:
+            self._file.write("".join(f"{line}\n" for line in lines).encode())
+            self._file.flush()
+        except OSError:
+            self._is_broken = True
+            raise
 
     def finish(self) -> Path:
         """Write the records, with the end that the record has now; returns the path of the CSA file.
@@ -129,11 +136,16 @@ class GameFile:
         self.record.end_time = self.record.end_time or now()
         csa, kif = paths(self.path)
         write_both(self.record, csa, kif)
-        if self._file is not None:
-            self._file.close()
-            self._file = None
-            self._part.unlink(missing_ok=True)
+        self.close()
+        self._part.unlink(missing_ok=True)
         return csa
+
+    def close(self) -> None:
+        """Add no more moves. Without `finish` the next `RecordFolder` makes a record of those that were added."""
+        file, self._file = self._file, None
+        if file is not None:
+            with contextlib.suppress(OSError):  # the last flush fails on a full disk
+                file.close()
 
 
 def paths(stem: Path) -> tuple[Path, Path]:

@@ -65,9 +65,10 @@ def play(host: Host, games: GameOptions, engine: EngineOptions, options: PlayOpt
     """Play on a CSA server such as floodgate, with any USI engine.
 
     \b
-    fukayomi csa play wdoor.c.u-tokyo.ac.jp --game floodgate-600-10F --name myengine \\
-      --password-file ~/.floodgate --out games
-    fukayomi csa play 192.168.1.20 --game lan-300-10F --name left --engine ./YaneuraOu --games 10
+    fukayomi csa play wdoor.c.u-tokyo.ac.jp --game floodgate-600-10F \\
+      --name myengine --password-file ~/.floodgate --out games
+    fukayomi csa play 192.168.1.20 --game lan-300-10F --name left \\
+      --engine ./YaneuraOu --games 10
 
     Plays one game after another, and connects again when the connection breaks. Each game is saved as CSA and KIF in
     --out when it ends, ready for fukayomi rate. An engine that fails is started again and goes on in the same game.

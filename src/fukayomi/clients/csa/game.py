@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from fukayomi.arena.game.player import Answer, PlayerFailedError
@@ -128,7 +127,7 @@ class ClientGame:
             ConnectionLostError, CsaProtocolError: The connection broke; the game is saved and reported all the same.
         """
         if self._records is not None:
-            self._save(lambda records=self._records: records.begin(self._summary.game_id, self.record))
+            self._begin_file(self._records)
         self._listener.game_started(self._game)
         error: Exception | None = None
         try:
@@ -210,7 +209,10 @@ class ClientGame:
         self._position.push(move)
         self.record.moves.append(played)
         if self._file is not None:
-            self._save(lambda file=self._file: file.add(before, played))
+            try:
+                self._file.add(before, played)
+            except OSError as error:
+                self._listener.note(f"{self._game.game_id} is not saved: {error}")
         left_ms = {color: clock.main_ms for color, clock in self._clocks.items()}
         self._listener.moved(self._game, len(self.record), played, left_ms)
         self._begin_turn(at_s)
@@ -341,16 +343,12 @@ class ClientGame:
         await self._engine.game_over("win" if is_won else "lose" if is_lost else "draw")
         self._listener.game_ended(self._game)
 
-    def _save(self, write: Callable[[], GameFile | None]) -> None:
-        """Begin or continue the file; a full disk does not end the game."""
+    def _begin_file(self, records: RecordFolder) -> None:
+        """Begin the file; a full disk does not end the game."""
         try:
-            made = write()
+            self._file = records.begin(self._summary.game_id, self.record)
         except OSError as error:
             self._listener.note(f"{self._game.game_id} is not saved: {error}")
-            self._file = None
-            return
-        if made is not None:
-            self._file = made
 
 
 def score_for(color: Color, result: Result) -> str:

@@ -177,7 +177,8 @@ class RefereedGame:
                 async with asyncio.timeout(None if until_s is None else max(0.0, until_s - time.monotonic())):
                     heard = await self._heard.get()
             except TimeoutError:
-                self._end_by(Termination.TIME_UP)
+                if self._heard.empty():  # otherwise a line has just come, perhaps in time
+                    self._end_by(Termination.TIME_UP)
             else:
                 self._judge(heard)
         await self._finish()
@@ -257,7 +258,6 @@ class RefereedGame:
                 self._file.add(before, played)
             except OSError as error:
                 self._listener.note(f"{self._game.game_id} is not saved: {error}")
-                self._file = None
         left_ms = {color: clock.main_ms for color, clock in self._clocks.items()}
         self._listener.moved(self._game, len(self._record), played, left_ms)
         ended = ending_of(self._position, len(self._record), self._settings.rules.max_plies)

@@ -152,9 +152,12 @@ class CsaServer:
         """True if this is the secret of the name; the first one is."""
         digest = hashlib.sha256(secret.encode()).digest()
         known = self._secrets.get(name)
-        if known is None and len(self._secrets) < REMEMBERED:
+        if known is None:
+            if len(self._secrets) >= REMEMBERED:  # forget the oldest of those that are not here
+                here = {session.name for session in self._sessions}
+                del self._secrets[next(each for each in self._secrets if each not in here)]
             self._secrets[name] = known = digest
-        return known is not None and hmac.compare_digest(known, digest)
+        return hmac.compare_digest(known, digest)
 
     def replace(self, new: "_Session") -> None:
         """End the other connection of a player who has logged in again."""

@@ -69,9 +69,9 @@ class ServeSettings(Settings):
     """Clock of games whose name has none: main=600s,increment=10s. A name such as lan-300-10F has one."""
     rules: Rules = Field(default_factory=Rules)
     """The rules of the games."""
-    connections: Annotated[int, Field(ge=2, le=10_000)] = 200
+    connections: Annotated[int, Field(ge=2, le=5000)] = 200
     """Most connections at once."""
-    connections_per_address: Annotated[int, Field(ge=2, le=10_000)] = 32
+    connections_per_address: Annotated[int, Field(ge=2, le=5000)] = 32
     """Most connections at once from one address."""
     login_s: Annotated[float, Field(gt=0, le=3600)] = 30
     """Seconds for the login."""
