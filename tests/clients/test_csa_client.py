@@ -15,6 +15,8 @@ from fukayomi.arena.game.player import InProcessPlayer, MovePlayer
 from fukayomi.arena.game.rules import EngineSettings
 from fukayomi.arena.game.time_control import TimeControl
 from fukayomi.clients.csa.clock import CsaTime
+from fukayomi.clients.csa.connection import connect
+from fukayomi.clients.csa.inbox import Inbox
 from fukayomi.shogi.record import RecordedMove
 from fukayomi.usi.client import SearchAnswer
 from fukayomi.usi.text import BestMove, Go, Info, UsiScore
@@ -455,3 +457,34 @@ def test_an_engine_that_dies_between_games_is_started_again() -> None:
     score, heard = play(opening("#RESIGN", "#WIN"), player=in_process(Failing("7g7f", "2g2f")))
     assert score.wins == 1
     assert [note for note in heard.notes if "I am tired" in note]
+
+
+def test_an_empty_line_keeps_a_silent_connection_open() -> None:
+    async def script(server: Scripted) -> None:
+        assert await server.line() == "LOGOUT"
+        assert server.empty >= 2
+        server.send("LOGOUT:completed")
+
+    async def run() -> None:
+        async with scripted_server(script) as port, Inbox(await connect("127.0.0.1", port, 10), 0.05) as inbox:
+            await asyncio.sleep(0.4)
+            inbox.connection.send("LOGOUT")
+            item = await inbox.take(10)
+            assert item is not None
+            assert item[0] == "LOGOUT:completed"
+
+    asyncio.run(run())
+
+
+def test_a_server_that_is_silent_is_given_up() -> None:
+    async def script(server: Scripted) -> None:
+        await server.line()
+
+    async def run() -> None:
+        async with scripted_server(script) as port, Inbox(await connect("127.0.0.1", port, 10), 60) as inbox:
+            with pytest.raises(clients.ConnectionLostError, match="says nothing"):
+                await inbox.take(0.1)
+            inbox.wake()
+            assert await inbox.take(10) is None
+
+    asyncio.run(run())
