@@ -145,7 +145,7 @@ def serve(options: ServeOptions, rules: ServeRules, limits: ServeLimits, as_json
     from fukayomi.clients.csa.server import CsaServer
 
     listener = _listener(as_json=as_json)
-    given = {**_settings(options), **_settings(limits), "rules": Rules(**_settings(rules))}
+    given: dict[str, Any] = {**_settings(options), **_settings(limits), "rules": Rules(**_settings(rules))}
     settings = ServeSettings(**given)
     server = CsaServer(settings, listener)
 

@@ -98,6 +98,7 @@ class RefereedGame:
         self._heard: asyncio.Queue[_Heard] = asyncio.Queue(QUEUED)
         self._is_over = False
         self._offers: set[Color] = set()
+        self._offender: Side | None = None
         self._turn_began_s = 0.0
 
     async def hear(self, side: Side, line: str | None, at_s: float, reason: str = "") -> None:
@@ -269,6 +270,7 @@ class RefereedGame:
     def _foul(self, color: Color, reason: str) -> None:
         self._record.ending_comment = f"{SIGN[color]} {self.sides[color].name}: {printable(reason)}"
         self._listener.note(f"{self._game.game_id}: {self.sides[color].name} loses: {reason}")
+        self._offender = self.sides[color]
         self._end(Termination.PROTOCOL, winner_is(color.opponent))
 
     def _end_by(self, termination: Termination) -> None:
@@ -289,6 +291,8 @@ class RefereedGame:
             self._listener.note(f"{game.game_id} is not saved: {error}")
         for color, side in self.sides.items():
             side.send(*ending_lines(self._record.termination, self._record.result, color))
+        if self._offender is not None:
+            self._offender.drop()
         self._listener.game_ended(game)
 
 

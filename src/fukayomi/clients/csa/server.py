@@ -18,13 +18,11 @@ from fukayomi.clients.csa.clock import CsaTime
 from fukayomi.clients.csa.connection import Allowance, ConnectionLostError, LineConnection, PeerFloodError
 from fukayomi.clients.csa.referee import RefereedGame
 from fukayomi.clients.csa.settings import ServeSettings
-from fukayomi.clients.csa.text import GAME_NAME, NAME, PORT
+from fukayomi.clients.csa.text import GAME_NAME, NAME
 from fukayomi.clients.listener import SILENT_ONLINE, OnlineListener
 from fukayomi.clients.records import RecordFolder
 from fukayomi.errors import FukayomiError
 from fukayomi.shogi import BLACK, WHITE
-
-__all__ = ["PORT", "CsaServer", "ServerError"]
 
 IDLE_LINES = (30, 0.5)
 """Lines without a meaning (empty ones, those after the end of a game) that a client may send: at once, a second."""
@@ -285,11 +283,13 @@ class _Session:
 
     async def _hear_line(self) -> bool:
         """Hear a line; False if the client has logged out."""
-        if self.game is None:
+        try:
             async with asyncio.timeout(self._server.settings.idle_s):
                 line, at_s = await self._read()
-        else:
-            line, at_s = await self._read()
+        except TimeoutError:
+            if self.game is None:
+                raise
+            return True  # the clock of the game is the referee's
         if not line:
             return True
         if line.startswith("%%"):  # commands of shogi-server's extended mode
