@@ -5,7 +5,7 @@ import signal
 import pytest
 
 from fukayomi import interruption
-from fukayomi.interruption import Stopped, StopRequest, Terminations
+from fukayomi.interruption import Presses, Stopped, StopRequest, Terminations
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
@@ -47,3 +47,18 @@ def test_under_nohup_the_end_of_the_terminal_is_ignored():
         assert not stop.requested
     finally:
         signal.signal(signal.SIGHUP, before)
+
+
+def test_each_press_takes_the_next_step_and_the_one_after_the_last_interrupts(monkeypatch: pytest.MonkeyPatch):
+    before, steps = signal.getsignal(signal.SIGINT), list[int]()
+    with Presses(steps.append, 2) as presses:
+        signal.raise_signal(signal.SIGTERM)
+        signal.raise_signal(signal.SIGINT)  # within a second: the same press
+        assert steps == [1]
+        monkeypatch.setattr(interruption, "ONE_PRESS", -1.0)
+        signal.raise_signal(signal.SIGINT)
+        assert steps == [1, 2]
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    assert (steps, presses.signal) == ([1, 2], signal.SIGTERM)
+    assert signal.getsignal(signal.SIGINT) is before

@@ -9,9 +9,9 @@
 
 Everything listed here is imported on first use, so `import fukayomi` is quick. The sub-packages have more:
 `fukayomi.shogi` (rules and records), `fukayomi.engine` (search and analysis), `fukayomi.data` (training data),
-`fukayomi.arena` (matches and ratings), `fukayomi.learning` (training), `fukayomi.selfplay` (games of networks against
-themselves), `fukayomi.loop` (the learning loop), `fukayomi.nn` (networks in torch), `fukayomi.book` (opening books) and
-`fukayomi.usi` (the USI protocol).
+`fukayomi.arena` (matches and ratings), `fukayomi.clients` (games on servers), `fukayomi.learning` (training),
+`fukayomi.selfplay` (games of networks against themselves), `fukayomi.loop` (the learning loop), `fukayomi.nn`
+(networks in torch), `fukayomi.book` (opening books) and `fukayomi.usi` (the USI protocol).
 """
 
 from typing import TYPE_CHECKING

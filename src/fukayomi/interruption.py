@@ -3,6 +3,7 @@
 import signal
 import threading
 import time
+from collections.abc import Callable
 from typing import Any, Self
 
 ONE_PRESS = 1.0
@@ -54,6 +55,29 @@ class StopRequest(_Handlers):
             self.signal, self._since = number, time.monotonic()
         elif number == signal.SIGINT and time.monotonic() > self._since + ONE_PRESS:
             raise KeyboardInterrupt
+
+
+class Presses(_Handlers):
+    """Calls a function for Ctrl-C, SIGTERM and SIGHUP: for work in an event loop, which no exception may leave.
+
+    Args:
+        call: Called in the main thread with the number of presses so far; after the last one Ctrl-C interrupts.
+        most: How many there are.
+    """
+
+    def __init__(self, call: Callable[[int], None], most: int) -> None:
+        super().__init__(signal.SIGINT)
+        self._call, self._most = call, most
+        self._count, self._since = 0, -ONE_PRESS
+
+    def _on_signal(self, number: int, frame: object) -> None:
+        now = time.monotonic()
+        if now <= self._since + ONE_PRESS:
+            return
+        if self._count >= self._most:
+            raise KeyboardInterrupt
+        self.signal, self._since, self._count = self.signal or number, now, self._count + 1
+        self._call(self._count)
 
 
 class Terminations(_Handlers):

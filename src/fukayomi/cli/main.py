@@ -54,6 +54,8 @@ _COMMANDS = {
     "positions balanced": "arena.positions:balanced",
     "positions compare": "arena.positions:compare",
     "positions disagree": "arena.disagree:disagree",
+    "csa play": "clients.csa:play",
+    "csa serve": "clients.csa:serve",
     "selfplay": "learning.selfplay:selfplay",
     "train": "learning.train:train",
     "learn": "loop.learn:learn",
@@ -106,6 +108,9 @@ def make_app(words: Sequence[str] = ()) -> typer.Typer:
             no_args_is_help=True,
         ),
     }
+    groups["csa"] = typer.Typer(
+        name="csa", help="Games on CSA servers such as floodgate, and a server for friends.", no_args_is_help=True
+    )
     if " ".join(words[:2]) in _COMMANDS and words[0] == "learn":  # `learn` itself takes a file
         groups["learn"] = typer.Typer(name="learn", no_args_is_help=True)
     app.callback()(fukayomi)

@@ -74,7 +74,8 @@ class Adjudicator:
 
 PV_PLIES = 64
 
-_DECLARATIONS = {declaration: DeclarationRule[declaration.name] for declaration in Declaration}
+DECLARATIONS = {declaration: DeclarationRule[declaration.name] for declaration in Declaration}
+"""The rules of the core, by those of the settings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +145,7 @@ class _Game:
     def __init__(self, players: dict[Color, Player], opening: Opening, rules: Rules, *, ponder: bool) -> None:
         self._players = players
         self._rules = rules
-        self._declaration = _DECLARATIONS[rules.declaration]
+        self._declaration = DECLARATIONS[rules.declaration]
         nodes_index = opening.number + opening.round  # a repeated opening gets another number of nodes
         self._clocks = {
             color: GameClock(player.clock, nodes_index, rules.margin_ms) for color, player in players.items()
@@ -242,7 +243,7 @@ class _Game:
             move,
             score_cp=None if score_cp is None else sign * score_cp,
             mate=None if mate is None else sign * mate,
-            pv=self._continuation(move, answer.info),
+            pv=continuation(self._position, move, answer.info),
             time_ms=round(answer.used_ms),
         )
         self._push(played)
@@ -250,20 +251,6 @@ class _Game:
         verdict = self._adjudicator.verdict(self._position.turn, len(self.record))
         if verdict is not None and not self.is_over:
             self.end(Termination.ADJUDICATION, verdict)
-
-    def _continuation(self, move: Move, info: Info | None) -> str:
-        """The moves that the engine expects after this one, as far as they are legal."""
-        if info is None or info.pv[:1] != (move.usi(),):
-            return ""
-        position = self._position.copy()
-        legal: list[str] = []
-        for text in info.pv[:PV_PLIES]:
-            try:
-                position.push_usi(text)
-            except ShogiError:
-                break
-            legal.append(text)
-        return " ".join(legal[1:])
 
     def _push(self, played: RecordedMove) -> None:
         self._position.push(played.move)
@@ -301,6 +288,27 @@ def ending_of(position: Position, plies: int, max_plies: int) -> tuple[Terminati
     else:
         return None
     return termination, result_of(termination, position.turn)
+
+
+def continuation(position: Position, move: Move, info: Info | None) -> str:
+    """The USI moves that an engine expects after its own one, as far as they are legal, with spaces between them.
+
+    Args:
+        position: The position before the move.
+        move: The move that it chose.
+        info: What it said of the move; None: nothing.
+    """
+    if info is None or info.pv[:1] != (move.usi(),):
+        return ""
+    after = position.copy()
+    legal: list[str] = []
+    for text in info.pv[:PV_PLIES]:
+        try:
+            after.push_usi(text)
+        except ShogiError:
+            break
+        legal.append(text)
+    return " ".join(legal[1:])
 
 
 def score_of(info: Info | None) -> tuple[int | None, int | None]:

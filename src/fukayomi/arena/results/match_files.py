@@ -64,11 +64,7 @@ class MatchFiles:
         Raises:
             OSError: A file cannot be written.
         """
-        csa, kif = self.paths(number)
-        in_csa = _with_lines(record, lambda sfen, moves: " ".join(csa_moves(sfen, moves)))
-        in_kif = _with_lines(record, lambda sfen, moves: "".join(japanese_moves(sfen, moves)))
-        replace_file(csa, write_csa(in_csa).encode())
-        replace_file(kif, write_kif(in_kif).encode())
+        write_both(record, *self.paths(number))
 
     def is_pgn_due(self) -> bool:
         """True if enough time has passed to rewrite the PGN."""
@@ -105,6 +101,18 @@ def pgn_game(game: Game, event: str = "") -> str:
     lines = [f'[{name} "{_quoted(value)}"]' for name, value in tags.items()]
     comment = f"shogi: White is who moves first (先手); moves in {GAMES}/{int(game.name):06}.csa"
     return "\n".join((*lines, "", f"{{{comment}}} {tags['Result']}", ""))
+
+
+def write_both(record: Record, csa: Path, kif: Path) -> None:
+    """Write a record whose expected lines are USI moves as CSA and as KIF; each file is complete or not there.
+
+    Raises:
+        OSError: A file cannot be written.
+    """
+    in_csa = _with_lines(record, lambda sfen, moves: " ".join(csa_moves(sfen, moves)))
+    in_kif = _with_lines(record, lambda sfen, moves: "".join(japanese_moves(sfen, moves)))
+    replace_file(csa, write_csa(in_csa).encode())
+    replace_file(kif, write_kif(in_kif).encode())
 
 
 def _with_lines(record: Record, write: Callable[[str, list[str]], str]) -> Record:

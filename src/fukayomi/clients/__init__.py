@@ -1,0 +1,62 @@
+"""Playing outside: a client of CSA servers (floodgate) for any USI engine, and a small CSA server.
+
+    import asyncio
+    from pathlib import Path
+    from fukayomi import clients
+
+    async def main():
+        settings = clients.PlaySettings(host="192.168.1.20", name="mine", game="lan-300-10F", games=2, out=Path("won"))
+        player = clients.usi_player("mine", ["fukayomi-usi"], {"USI_Hash": "256"})
+        return await clients.CsaClient(settings, clients.Secret("moonlight"), player).run()
+
+    asyncio.run(main())
+
+An `OnlineListener` hears of logins, games, moves and results. Records are saved as CSA and KIF when a game ends.
+"""
+
+from typing import TYPE_CHECKING
+
+from fukayomi._lazy import lazy
+
+if TYPE_CHECKING:
+    from fukayomi.clients.csa.client import CsaClient, CsaLoginError, Score
+    from fukayomi.clients.csa.connection import ConnectionLostError
+    from fukayomi.clients.csa.server import CsaServer, ServerError
+    from fukayomi.clients.csa.settings import PlaySettings, ServeSettings
+    from fukayomi.clients.csa.text import CsaProtocolError, GameSummary
+    from fukayomi.clients.engine import usi_player
+    from fukayomi.clients.listener import OnlineGame, OnlineListener
+    from fukayomi.clients.secrets import Secret, SecretError, read_secret
+
+__all__ = [
+    "ConnectionLostError",
+    "CsaClient",
+    "CsaLoginError",
+    "CsaProtocolError",
+    "CsaServer",
+    "GameSummary",
+    "OnlineGame",
+    "OnlineListener",
+    "PlaySettings",
+    "Score",
+    "Secret",
+    "SecretError",
+    "ServeSettings",
+    "ServerError",
+    "read_secret",
+    "usi_player",
+]
+
+__getattr__, __dir__ = lazy(
+    __name__,
+    {
+        ".csa.client": ("CsaClient", "CsaLoginError", "Score"),
+        ".csa.connection": ("ConnectionLostError",),
+        ".csa.server": ("CsaServer", "ServerError"),
+        ".csa.settings": ("PlaySettings", "ServeSettings"),
+        ".csa.text": ("CsaProtocolError", "GameSummary"),
+        ".engine": ("usi_player",),
+        ".listener": ("OnlineGame", "OnlineListener"),
+        ".secrets": ("Secret", "SecretError", "read_secret"),
+    },
+)
