@@ -76,6 +76,9 @@ class RecordFolder:
         """Make a record of what a kill left of a game; the last line may be half written."""
         whole = part.read_bytes().rpartition(b"\n")[0] + b"\n"
         path = part.with_name(part.name.removesuffix(PART))
+        if not whole.strip():  # the kill came before the first line
+            part.unlink()
+            return
         try:
             record = read_record(whole, name=part.name)
         except RecordError as error:

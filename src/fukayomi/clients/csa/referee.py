@@ -153,8 +153,6 @@ class RefereedGame:
             for side in missing:
                 side.drop()
             return False
-        for side in self.sides.values():
-            side.send(f"START:{game_id}")
         return True
 
     def _reject(self, name: str) -> None:
@@ -165,11 +163,13 @@ class RefereedGame:
 
     async def _play(self) -> None:
         self.has_started = True
-        self._turn_began_s = time.monotonic()
-        try:
+        try:  # before the players know of the game: a kill then leaves it here too
             self._file = None if self._records is None else self._records.begin(self._game.game_id, self._record)
         except OSError as error:
             self._listener.note(f"{self._game.game_id} is not saved: {error}")
+        for side in self.sides.values():
+            side.send(f"START:{self._game.game_id}")
+        self._turn_began_s = time.monotonic()
         self._listener.game_started(self._game)
         while self._record.termination is Termination.NONE:
             latest_ms = self._clocks[self._position.turn].latest_ms()
