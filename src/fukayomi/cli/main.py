@@ -133,6 +133,8 @@ def _named(words: Sequence[str]) -> dict[str, str]:
     """The commands that may be meant; all of them where no command is named in full."""
     if list(words[:1]) in (["match"], ["bench"]):  # they run alone and with a sub-command
         return {command: place for command, place in _COMMANDS.items() if command.split()[0] == words[0]}
+    if list(words[:1]) == ["--version"]:
+        return {}
     for command in (" ".join(words[:2]), " ".join(words[:1])):
         if command in _COMMANDS:
             return {command: _COMMANDS[command]}
