@@ -88,7 +88,10 @@ class Table:
         return len(list((self.folder / "server").glob("*.csa")))
 
     def play(self, games: int, kill_every: int, seed: int, limit_s: float) -> None:
-        """Play at least so many games; each time after so many something is killed, each kind once or more."""
+        """Play at least so many games; each time after so many something is killed, each kind once or more.
+
+        Two games more show that what was killed last is there again.
+        """
         chooser, due, index = random.Random(seed), kill_every, 0
         deadline = time.monotonic() + limit_s
         while self.played() < games or len(self.kills) < len(KINDS):
@@ -97,7 +100,7 @@ class Table:
                 time.sleep(chooser.uniform(0, 0.3))
                 self.kill(KINDS[index % len(KINDS)], chooser)
                 index += 1
-                due = self.played() + kill_every
+                due, games = self.played() + kill_every, max(games, self.played() + 2)
             time.sleep(0.02)
 
     def kill(self, kind: str, chooser: random.Random) -> None:
