@@ -396,21 +396,7 @@ class Compiler:
     ) -> None:
         columns = squares * self._boards
         if isinstance(shape, Wmma):
-            columns *= self._lanes
-            padded, padded_depth = _multiple(rows, shape.MWG), _multiple(depth, shape.KWG)
-            self._append(
-                self._device.kernels.gemm(shape),
-                (padded // shape.MWG * shape.workers, -(-columns // shape.NWG), count),
-                weights,
-                source,
-                out,
-                rows,
-                columns,
-                depth,
-                padded,
-                padded_depth,
-                local=(shape.workers, 1, 1),
-            )
+            self._wmma_product(shape, weights, source, out, count, rows, columns * self._lanes, depth)
             return
         arguments = (
             weights,
@@ -441,3 +427,22 @@ class Compiler:
                 padded,
                 local=(shape.MDIMC, shape.NDIMC, 1),
             )
+
+    def _wmma_product(
+        self, shape: Wmma, weights: Any, source: Any, out: Any, count: int, rows: int, columns: int, depth: int
+    ) -> None:
+        """A product by tensor cores; `columns` counts numbers."""
+        padded, padded_depth = _multiple(rows, shape.MWG), _multiple(depth, shape.KWG)
+        self._append(
+            self._device.kernels.gemm(shape),
+            (padded // shape.MWG * shape.workers, -(-columns // shape.NWG), count),
+            weights,
+            source,
+            out,
+            rows,
+            columns,
+            depth,
+            padded,
+            padded_depth,
+            local=(shape.workers, 1, 1),
+        )
