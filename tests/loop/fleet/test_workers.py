@@ -25,8 +25,9 @@ from fukayomi.selfplay.league import LeagueNetwork, LeagueSettings
 from fukayomi.selfplay.openings import Openings, OpeningSet
 from fukayomi.shogi import Position
 
-SELFPLAY = learn_run.small(selfplay={"random": 20}).selfplay
-"""Many moves are drawn: workers that play on while a busy machine waits repeat no game, which ingest would refuse."""
+SELFPLAY = learn_run.small(games=8, selfplay={"root_rule": "gumbel", "gumbel_scale": 10.0, "chunk_games": 8}).selfplay
+"""Every move is drawn: workers that play on while a busy machine waits repeat no game, which ingest would refuse. And a
+chunk is longer in the making than in the writing: a worker that is stopped leaves part of one."""
 
 
 @pytest.fixture
