@@ -10,6 +10,7 @@ from fukayomi.settings import (
     FromFile,
     Settings,
     SettingsError,
+    SettingsFile,
     build,
     differences,
     in_folder,
@@ -109,6 +110,56 @@ def test_a_file_is_named_with_what_is_wrong_in_it(text: str, said: str, tmp_path
         read(Table, tmp_path / "a.toml")
     with pytest.raises(SettingsError, match=r"cannot read the settings in .*none\.toml: No such file"):
         read_toml(tmp_path / "none.toml")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("shares = 1", "shares: unknown setting; did you mean share?"),
+        ("share = true", "share: Input should be a number, not True"),
+        ("[[engine]]\nnodes = 0", "engine.0.nodes: Input should be greater than or equal to 1, not 0"),
+    ],
+)
+def test_a_wrong_setting_in_a_file_is_named_with_the_file(text: str, said: str, tmp_path: Path) -> None:
+    file = tmp_path / "a.toml"
+    file.write_text(text)
+    with pytest.raises(EngineError) as error:
+        read(Table, file)
+    assert str(error.value).startswith(f"{file}: {said}")
+
+
+def test_what_one_file_lacks_another_layer_may_have(tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text("[[engine]]\nnodes = 3\n")
+    layer = read(Table, tmp_path / "a.toml")
+    named = [{**each, "name": "x"} for each in layer["engine"]]
+    assert build(Table, layer, {"engine": named}).engines == (Engine(name="x", nodes=3),)
+
+
+FILE = SettingsFile(Table, "table.toml", "nothing is here", frozenset({"quick", "main.nodes"}))
+
+
+def test_a_run_that_goes_on_keeps_its_settings(tmp_path: Path) -> None:
+    table = Table(share=0.25)
+    with FILE.lock(tmp_path):
+        assert FILE.is_locked(tmp_path)
+        FILE.check(tmp_path, table, has_begun=True)  # a new folder: nothing is there to compare
+        FILE.write(tmp_path, toml_text(plain(table)))
+    assert not FILE.is_locked(tmp_path)
+    assert FILE.read(tmp_path) == table
+    assert FILE.layers(tmp_path, None) == [plain(table)]
+    FILE.check(tmp_path, table.changed(quick=True, main=table.main.changed(nodes=1)), has_begun=True)
+    FILE.check(tmp_path, table.changed(share=0.5), has_begun=False)
+    with pytest.raises(EngineError, match=r"share is 0.25 in .*table.toml, and 0.5 now"):
+        FILE.check(tmp_path, table.changed(share=0.5), has_begun=True)
+
+
+def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(EngineError, match=r"nothing is here: there is no table\.toml"):
+        FILE.read(tmp_path)
+    assert FILE.layers(tmp_path) == []
+    (tmp_path / "thesis.txt").touch()
+    with pytest.raises(EngineError, match=r"is not empty, and there is no table\.toml: choose another folder"):
+        FILE.check(tmp_path, Table(), has_begun=False)
 
 
 def test_a_changed_copy_is_checked() -> None:

@@ -30,23 +30,17 @@ from fukayomi.book_growth.page import write_page
 from fukayomi.book_growth.playing import PlannedMatch, play_matches
 from fukayomi.book_growth.rounds import ask_engines, match_settings, openings, round_folder
 from fukayomi.book_growth.settings import (
-    FREE_SETTINGS,
-    SETTINGS_NAME,
+    GROW_FILE,
     GamesFrom,
     GrowSettings,
     GrowthError,
     book_path,
     position_of,
 )
-from fukayomi.files.atomic import replace_file
 from fukayomi.files.inputs import file_sha256
-from fukayomi.files.lock import FolderLock, is_locked
 from fukayomi.listener import SILENT, Forwarder, Listener, of_kind
-from fukayomi.settings import build, differences, plain, read
 from fukayomi.shogi import BLACK, WHITE, Color, Position
 from fukayomi.tabular import Tabular, counted
-
-LOCK_NAME = "lock"
 
 
 class GrowthListener(Listener):
@@ -127,7 +121,7 @@ def grow_book(
     games in progress and is raised again. Nothing is written before the engines have started.
 
     Args:
-        settings: As in earlier runs in this folder, except for `FREE_SETTINGS`.
+        settings: As in earlier runs in this folder, except for `GROW_FILE.free`.
         folder: Folder of the growth; created if necessary.
         judge: A network, where the settings need one; see `fukayomi.book.minmax_book`.
         listener: Follows the work; a `GrowthListener` hears of every game and round.
@@ -142,9 +136,8 @@ def grow_book(
     folder = Path(folder)
     if any(settings.of(side).prior_games for side in settings.colors) and judge is None:
         raise GrowthError("prior_games mixes the values of a network in, and no judge is given")
-    folder.mkdir(parents=True, exist_ok=True)
-    with FolderLock(folder, LOCK_NAME):
-        _check(settings, folder)
+    with GROW_FILE.lock(folder):
+        GROW_FILE.check(folder, settings, has_begun=_has_games(folder))
         growth = Growth(settings, folder, read_journal(folder))
         at_once = settings.concurrency or concurrency or _cores()
         _Run(growth, judge, of_kind(listener, GrowthListener), start_workers, at_once).go_on()
@@ -158,24 +151,12 @@ def read_growth(folder: Path | str) -> Growth:
         GrowthError: The folder has none, or its files are damaged.
     """
     folder = Path(folder)
-    return Growth(saved_settings(folder), folder, read_journal(folder))
-
-
-def saved_settings(folder: Path) -> GrowSettings:
-    """The settings of a folder.
-
-    Raises:
-        GrowthError: There are none, or they are damaged.
-    """
-    path = folder / SETTINGS_NAME
-    if not path.is_file():
-        raise GrowthError(f"{folder}: no book grows here: there is no {SETTINGS_NAME}")
-    return build(GrowSettings, read(GrowSettings, path))
+    return Growth(GROW_FILE.read(folder), folder, read_journal(folder))
 
 
 def is_growing(folder: Path) -> bool:
     """True if a process grows the book in a folder."""
-    return is_locked(folder, LOCK_NAME)
+    return GROW_FILE.is_locked(folder)
 
 
 def solve(
@@ -221,37 +202,10 @@ class PlayedGames:
                     columns.add(game)
 
 
-def _check(settings: GrowSettings, folder: Path) -> None:
-    """Compare the settings with those of the growth that goes on, if there is one.
-
-    Raises:
-        GrowthError: The folder has something else in it, or a growth with other settings.
-    """
-    path = folder / SETTINGS_NAME
-    if not path.is_file():
-        if any(found.name != LOCK_NAME and found.name[0] != "." for found in folder.iterdir()):
-            raise GrowthError(f"{folder} is not empty, and there is no {SETTINGS_NAME}: choose another folder")
-    elif _has_games(folder):
-        saved = saved_settings(folder)
-        for name, before, now in differences(_by_engine(saved), _by_engine(settings)):
-            if name not in FREE_SETTINGS:
-                raise GrowthError(
-                    f"{name} is {before!r} in {path}, and {now!r} now; give the settings it began with, or none, or "
-                    "choose another folder"
-                )
-
-
 def _has_games(folder: Path) -> bool:
     """True if a game was played: until then nothing depends on the settings."""
     first = (round_folder(folder, 1, side) for side in (BLACK, WHITE))
     return any(map(_games_in, first))
-
-
-def _by_engine(settings: GrowSettings) -> dict[str, Any]:
-    """Plain values, with those of each engine under its name."""
-    return plain(settings, without={"engines"}) | {
-        "engine": {engine.name: plain(engine, without={"name"}) for engine in settings.engines}
-    }
 
 
 def _games_in(folder: Path) -> list[Game]:
@@ -278,7 +232,7 @@ class _Run:
             self._games.add_round(self._folder, number)
             self._listener.progress("reading rounds", number, len(growth.rounds))
         options = {} if growth.is_complete else ask_engines(self._settings)
-        replace_file(self._folder / SETTINGS_NAME, self._settings.text().encode())
+        GROW_FILE.write(self._folder, self._settings.text())
         self._make_books()  # a kill may have left those of a round that is not in the journal
         write_page(growth, self._solved)
         while not growth.is_complete:

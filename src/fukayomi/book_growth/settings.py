@@ -18,7 +18,7 @@ The fields are the keys of the TOML file, for example:
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import Field, field_validator, model_validator
 
@@ -26,12 +26,8 @@ from fukayomi.arena.game.rules import EngineSettings, Positive, Resignation, Rul
 from fukayomi.arena.game.time_control import LARGEST, TimeControl
 from fukayomi.book.minmax.settings import MinmaxSettings
 from fukayomi.errors import InvalidValueError
-from fukayomi.settings import FromFile, Settings, in_folder, plain, toml_text
+from fukayomi.settings import FromFile, Settings, SettingsFile, in_folder, plain, toml_text
 from fukayomi.shogi import BLACK, START_SFEN, Color, Position
-
-SETTINGS_NAME = "grow.toml"
-FREE_SETTINGS = frozenset({"rounds", "concurrency", "restart", "log"})
-"""Settings that may change between two runs."""
 
 
 class GrowthError(InvalidValueError):
@@ -160,6 +156,23 @@ class GrowSettings(Settings):
     def text(self) -> str:
         """The settings as TOML."""
         return toml_text(plain(self))
+
+
+def _by_engine(settings: GrowSettings) -> dict[str, Any]:
+    """Plain values, with those of each engine under its name."""
+    return plain(settings, without={"engines"}) | {
+        "engine": {engine.name: plain(engine, without={"name"}) for engine in settings.engines}
+    }
+
+
+GROW_FILE = SettingsFile(
+    GrowSettings,
+    "grow.toml",
+    "no book grows here",
+    frozenset({"rounds", "concurrency", "restart", "log"}),
+    _by_engine,
+)
+"""The settings in a book's folder, and which of them may change from run to run."""
 
 
 def position_of(text: str) -> Position:

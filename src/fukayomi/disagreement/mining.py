@@ -20,8 +20,7 @@ from fukayomi.disagreement.judging import judge
 from fukayomi.disagreement.model import Disagreement, GamePosition, Verdict
 from fukayomi.disagreement.searching import NAMES, check_players, disagree, scales_of, search, views
 from fukayomi.disagreement.settings import (
-    FREE_SETTINGS,
-    SETTINGS_NAME,
+    DISAGREEMENT_FILE,
     DisagreementError,
     DisagreementSettings,
     PlayerSettings,
@@ -32,9 +31,8 @@ from fukayomi.engine.evaluators.backends.machine import usable_cpus
 from fukayomi.engine.network import Network
 from fukayomi.files.atomic import replace_file
 from fukayomi.files.inputs import read_input
-from fukayomi.files.lock import FolderLock
 from fukayomi.listener import SILENT, Listener
-from fukayomi.settings import build, differences, first_problem, plain, read, toml_text
+from fukayomi.settings import first_problem
 from fukayomi.shogi.record import Record
 from fukayomi.tabular import Tabular, counted
 
@@ -134,9 +132,10 @@ def find_disagreements(
         OSError: A file cannot be read or written, or another process works in the folder.
     """
     folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    with FolderLock(folder):
-        _compare(settings, folder)
+    with DISAGREEMENT_FILE.lock(folder):
+        DISAGREEMENT_FILE.check(folder, settings, has_begun=(folder / POSITIONS_NAME).is_file())
+        if DISAGREEMENT_FILE.path(folder).is_file():
+            DISAGREEMENT_FILE.write(folder, settings.text())
         chosen, positions = _choose(sources, folder, settings, listener)
         return _Run(folder, settings, chosen, listener).finish(positions)
 
@@ -148,38 +147,6 @@ def read_disagreements(folder: Path | str) -> list[Disagreement]:
         DisagreementError: There are none, or the file is damaged.
     """
     return _read_models(Path(folder) / FOUND_NAME, Disagreement)
-
-
-def saved_settings(folder: Path) -> DisagreementSettings:
-    """The settings of a folder.
-
-    Raises:
-        DisagreementError: There are none, or they are damaged.
-    """
-    path = folder / SETTINGS_NAME
-    if not path.is_file():
-        raise DisagreementError(f"{folder}: there is no {SETTINGS_NAME}")
-    return build(DisagreementSettings, read(DisagreementSettings, path))
-
-
-def _compare(settings: DisagreementSettings, folder: Path) -> None:
-    """Compare the settings with those of the run that goes on."""
-    path = folder / SETTINGS_NAME
-    if not path.is_file():
-        if any(found.name != "lock" and found.name[0] != "." for found in folder.iterdir()):
-            raise DisagreementError(f"{folder} is not empty, and there is no {SETTINGS_NAME}: choose another folder")
-    elif (folder / POSITIONS_NAME).is_file():
-        for name, before, now in differences(plain(saved_settings(folder)), plain(settings)):
-            if name not in FREE_SETTINGS:
-                raise DisagreementError(
-                    f"{name} is {before!r} in {path}, and {now!r} now; give the settings it began with, or choose "
-                    "another folder"
-                )
-        _save(settings, folder)
-
-
-def _save(settings: DisagreementSettings, folder: Path) -> None:
-    replace_file(folder / SETTINGS_NAME, toml_text(plain(settings, changes_only=True)).encode())
 
 
 def _choose(
@@ -215,7 +182,7 @@ def _choose(
         shown = sum(count for count, _ in by_game)
         positions = _unique(each for _, part in by_game for each in part)
     chosen = Chosen(sources=names, games=len(games), with_scores=with_scores, shown=shown, scales=scales)
-    _save(settings, folder)
+    DISAGREEMENT_FILE.write(folder, settings.text())
     _write_models(path, [chosen, *positions])
     return chosen, positions
 

@@ -24,11 +24,7 @@ from fukayomi.arena.game.rules import Positive, UsiOptions, command_of_file
 from fukayomi.arena.game.time_control import TimeControl
 from fukayomi.engine.settings import network_in_folder
 from fukayomi.errors import InvalidValueError
-from fukayomi.settings import FromFile, Settings, in_folder
-
-SETTINGS_NAME = "disagree.toml"
-FREE_SETTINGS = frozenset({"concurrency"})
-"""Settings that may change between two runs."""
+from fukayomi.settings import FromFile, Settings, SettingsFile, in_folder, plain, toml_text
 
 
 class DisagreementError(InvalidValueError):
@@ -166,3 +162,13 @@ class DisagreementSettings(Settings):
     def least_difference_cp(self) -> int:
         """Difference of two scores, also where it was not given."""
         return self.difference_cp or (500 if self.way is Rule.WINNER else 400)
+
+    def text(self) -> str:
+        """The settings as TOML, without those that have their default."""
+        return toml_text(plain(self, changes_only=True))
+
+
+DISAGREEMENT_FILE = SettingsFile(
+    DisagreementSettings, "disagree.toml", "nothing is searched here", frozenset({"concurrency"})
+)
+"""The settings in a run's folder, and which of them may change from run to run."""

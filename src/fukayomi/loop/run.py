@@ -17,9 +17,8 @@ from fukayomi.engine.evaluators.backends.machine import cpu_features
 from fukayomi.engine.evaluators.backends.network_file import int8_path
 from fukayomi.engine.network import STUBS, find_network
 from fukayomi.errors import FukayomiError
-from fukayomi.files.atomic import replace_file
 from fukayomi.files.inputs import file_sha256, require_file
-from fukayomi.files.lock import FolderLock, is_locked
+from fukayomi.files.lock import FolderLock
 from fukayomi.listener import Listener
 from fukayomi.loop.ingest.manifest import Manifest
 from fukayomi.loop.journal import JOURNAL_NAME, Journal, KeptNetwork, network_name
@@ -27,22 +26,16 @@ from fukayomi.loop.listener import SILENT
 from fukayomi.loop.settings import (
     DEVICES_OF,
     ONNX,
+    RUN_FILE,
     AnyNetwork,
-    FleetSettings,
     LoopError,
     LoopSettings,
     Precision,
-    build_settings,
     check_family,
-    read_settings,
 )
 from fukayomi.selfplay.chunk import ChunkError, read_chunk
 from fukayomi.selfplay.openings import Openings, OpeningSet
-from fukayomi.settings import differences
 from fukayomi.usi.process import find_program
-
-SETTINGS_NAME = "run.toml"
-LOCK_NAME = "lock"
 
 
 class RunFolder:
@@ -65,7 +58,7 @@ class RunFolder:
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
         """The folder."""
-        self.settings_file = self.path / SETTINGS_NAME
+        self.settings_file = RUN_FILE.path(self.path)
         self.journal_file = self.path / JOURNAL_NAME
         self.games = self.path / "games"
         self.networks = self.path / "networks"
@@ -128,13 +121,12 @@ class RunFolder:
         Raises:
             LockedError: Another process is.
         """
-        self.path.mkdir(parents=True, exist_ok=True)
-        return FolderLock(self.path, LOCK_NAME)
+        return RUN_FILE.lock(self.path)
 
     @property
     def is_locked(self) -> bool:
         """True if a process works on this run."""
-        return is_locked(self.path, LOCK_NAME)
+        return RUN_FILE.is_locked(self.path)
 
     def saved_settings(self) -> LoopSettings:
         """The settings of the run.
@@ -142,9 +134,7 @@ class RunFolder:
         Raises:
             LoopError: The folder is not of a learning run, or its settings are damaged.
         """
-        if not self.settings_file.is_file():
-            raise LoopError(f"{self.path}: not the folder of a learning run: there is no {SETTINGS_NAME}")
-        return build_settings(read_settings(self.settings_file))
+        return RUN_FILE.read(self.path)
 
     @property
     def has_begun(self) -> bool:
@@ -193,16 +183,6 @@ def check_program(command: str) -> None:
         raise LoopError("the command is empty")
     if find_program(words[0]) is None:
         raise LoopError(f"program {words[0]} not found")
-
-
-FREE_SETTINGS = frozenset(
-    {
-        "generations", "generator.device", "generator.devices", "generator.parallel", "learner.device", "gate.device",
-        "strength.device",
-        *(f"fleet.{name}" for name in FleetSettings.model_fields),
-    }
-)  # fmt: skip
-"""Settings that may change while a run goes on."""
 
 
 class Run:
@@ -257,16 +237,15 @@ class Run:
         if folder.settings_file.is_file() and folder.has_begun:
             self._go_on(folder.saved_settings())
         else:
+            RUN_FILE.check(folder.path, self.settings, has_begun=False)
             if folder.settings_file.is_file():
                 self._refuse_games()
-            elif any(path.name != LOCK_NAME and path.name[0] != "." for path in folder.path.iterdir()):
-                raise LoopError(f"{folder.path} is not empty, and there is no {SETTINGS_NAME}: choose another folder")
             self._set("generator", precision=_best_precision(self.settings))
         if self.settings.learner.threads is None:
             import torch
 
             self._set("learner", threads=torch.get_num_threads())
-        replace_file(folder.settings_file, self.settings.text().encode())
+        RUN_FILE.write(folder.path, self.settings.text())
 
     def _go_on(self, saved: LoopSettings) -> None:
         """Take what was chosen when the run began, and compare the rest."""
@@ -274,13 +253,7 @@ class Run:
             self._set("learner", threads=saved.learner.threads)
         if self.settings.generator.precision is None:
             self._set("generator", precision=saved.generator.precision)
-        changes = differences(saved.plain(), self.settings.plain())
-        if changed := [each for each in changes if each[0] not in FREE_SETTINGS]:
-            name, before, now = changed[0]
-            raise LoopError(
-                f"{name} is {before!r} in {self.folder.settings_file}, and {now!r} now; give the settings of the run, "
-                "or none, or choose another folder"
-            )
+        RUN_FILE.check(self.folder.path, self.settings, has_begun=True)
         generations = self.settings.generations
         if generations < saved.generations and generations < (complete := self.journal.generations):
             raise LoopError(

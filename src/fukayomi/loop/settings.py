@@ -43,7 +43,7 @@ from fukayomi.learning.training.configuration import LearningSettings, split_wei
 from fukayomi.nn.sparse_config import AnyConfig, SparseConfig
 from fukayomi.selfplay.league import LeagueNetwork, LeagueRules
 from fukayomi.selfplay.settings import SelfplaySettings
-from fukayomi.settings import FromFile, Settings, build, in_folder, plain, read, toml_text
+from fukayomi.settings import FromFile, Settings, SettingsFile, build, in_folder, plain, read, toml_text
 
 
 class WindowSettings(Settings):
@@ -554,6 +554,22 @@ def build_settings(*layers: Mapping[str, Any]) -> LoopSettings:
         LoopError: A setting is unknown, of the wrong type, or out of range; the message names it.
     """
     return build(LoopSettings, *layers)
+
+
+RUN_FILE = SettingsFile(
+    LoopSettings,
+    "run.toml",
+    "not the folder of a learning run",
+    frozenset(
+        {
+            "generations", "generator.device", "generator.devices", "generator.parallel", "learner.device",
+            "gate.device", "strength.device",
+            *(f"fleet.{name}" for name in FleetSettings.model_fields),
+        }
+    ),
+    LoopSettings.plain,
+)  # fmt: skip
+"""The settings in a run's folder, and which of them may change while it goes on."""
 
 
 ONNX = ".onnx"

@@ -10,6 +10,7 @@ The string beneath a field is its help on the command line (`fukayomi.cli.common
 command line gives are plain values, a layer; later layers win over earlier ones.
 """
 
+from fukayomi.settings.folder import SettingsFile
 from fukayomi.settings.layers import FromFile, build, in_folder, merged, read
 from fukayomi.settings.model import Settings, SettingsError, differences, plain
 from fukayomi.settings.problems import first_problem, problems
@@ -19,6 +20,7 @@ __all__ = [
     "FromFile",
     "Settings",
     "SettingsError",
+    "SettingsFile",
     "build",
     "differences",
     "first_problem",

@@ -6,10 +6,10 @@ from functools import reduce
 from pathlib import Path
 from typing import Any, TypeVar, cast, get_origin
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from fukayomi.settings.model import Settings, merged
-from fukayomi.settings.problems import table_of
+from fukayomi.settings.problems import problems, table_of
 from fukayomi.settings.toml import read_toml
 
 __all__ = ["FromFile", "build", "in_folder", "merged", "read"]
@@ -39,12 +39,21 @@ def read(model: type[Settings], path: Path) -> dict[str, Any]:
     """The layer of a TOML file; paths in it are relative to its folder.
 
     Raises:
-        ValueError: The file cannot be read, or is not valid TOML; of the class `model.ERROR`.
+        ValueError: The file cannot be read, or is not valid TOML, or a setting in it is unknown, of another type or out
+            of range; of the class `model.ERROR`. What is missing may be in another layer.
     """
     try:
-        return _located(model, read_toml(path, model.ERROR), path.parent.absolute())
+        layer = _located(model, read_toml(path, model.ERROR), path.parent.absolute())
     except _MisplacedError as error:
         raise model.ERROR(f"{path}: {error}") from error
+    try:
+        model.model_validate(model.over({}, layer))
+    except ValidationError as error:
+        if wrong := list(problems(error, model, layer, is_layer=True)):
+            raise model.ERROR("\n".join(f"{path}: {each}" for each in wrong)) from error
+    except model.ERROR as error:
+        raise model.ERROR(f"{path}: {error}") from error
+    return layer
 
 
 def build(model: type[SettingsT], *layers: Mapping[str, Any]) -> SettingsT:

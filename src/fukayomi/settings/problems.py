@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from typing import Any, cast, get_args
 
 from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
 
 MOST_PROBLEMS = 5
 """Problems that are told at once."""
@@ -22,7 +23,12 @@ def first_problem(error: ValidationError, whole: str = "") -> str:
 
 
 def problems(
-    error: ValidationError, model: type[BaseModel] | None = None, values: Any = None, whole: str = ""
+    error: ValidationError,
+    model: type[BaseModel] | None = None,
+    values: Any = None,
+    whole: str = "",
+    *,
+    is_layer: bool = False,
 ) -> Iterator[str]:
     """The problems of some data, a line each.
 
@@ -31,8 +37,11 @@ def problems(
         model: The settings; an unknown key is then told the known ones.
         values: What was checked; tables in lists are then called by their names.
         whole: The place of a problem that is of no single field.
+        is_layer: Leave out what another layer may change: what is missing, and what whole tables do not fit.
     """
     found = error.errors(include_url=False, include_context=False)
+    if is_layer:
+        found = [each for each in found if not _is_of_table(each)]
     inner = {each["loc"][:length] for each in found for length in range(len(each["loc"]))}
     # What is wrong with a whole table follows from what is wrong in it.
     for each in [each for each in found if each["loc"] not in inner][:MOST_PROBLEMS]:
@@ -48,6 +57,11 @@ def problems(
             given = cast("object", each["input"])
             is_said = each["type"] == "value_error" or not isinstance(given, str | float | int | None)
             yield (f"{where}: " if where else "") + message + ("" if is_said else f", not {reprlib.repr(given)}")
+
+
+def _is_of_table(problem: ErrorDetails) -> bool:
+    """True if a problem is not of one value that is there."""
+    return problem["type"] == "missing" or (problem["type"] == "value_error" and isinstance(problem["input"], dict))
 
 
 def unknown(name: str, known: Sequence[str]) -> str:

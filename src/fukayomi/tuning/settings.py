@@ -29,15 +29,12 @@ from pydantic import Field, model_validator
 from fukayomi.arena.game.rules import Count, EngineSettings, OpeningOrder, Positive, Rules
 from fukayomi.arena.game.time_control import TimeControl
 from fukayomi.errors import InvalidValueError
-from fukayomi.settings import FromFile, Settings, in_folder, plain, toml_text
+from fukayomi.settings import FromFile, Settings, SettingsFile, in_folder, plain, toml_text
 from fukayomi.tuning.parameters import Dimension, Parameter, Tuner
 from fukayomi.tuning.samplers import Sampler
 from fukayomi.tuning.spsa import Spsa, SpsaSettings
 from fukayomi.usi.options import Kind, Option, OptionError, fitting
 
-SETTINGS_NAME = "tune.toml"
-FREE_SETTINGS = frozenset({"concurrency", "cores_per_game", "restart", "log"})
-"""Settings that may change between two runs."""
 MOST_BATCH = 500
 """Most proposals of a round."""
 
@@ -162,6 +159,16 @@ class TuneSettings(Settings):
     def text(self) -> str:
         """The settings as TOML."""
         return toml_text(plain(self))
+
+
+# Each round knows its openings by what is in them.
+TUNE_FILE = SettingsFile(
+    TuneSettings,
+    "tune.toml",
+    "nothing is tuned here",
+    frozenset({"concurrency", "cores_per_game", "restart", "log", "openings"}),
+)
+"""The settings in a run's folder, and which of them may change from run to run."""
 
 
 def fitted(settings: TuneSettings, declared: Mapping[str, Option]) -> TuneSettings:

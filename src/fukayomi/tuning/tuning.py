@@ -21,15 +21,13 @@ from fukayomi.arena.match.store import read_settings
 from fukayomi.arena.match.workers import LocalWorkers
 from fukayomi.arena.results.game import Game
 from fukayomi.files.atomic import replace_file
-from fukayomi.files.lock import FolderLock
 from fukayomi.listener import SILENT, Forwarder, Listener, of_kind
-from fukayomi.settings import build, differences, plain, read, toml_text
+from fukayomi.settings import plain, toml_text
 from fukayomi.tabular import Tabular, counted
 from fukayomi.tuning.parameters import Estimate, Tuner
 from fukayomi.tuning.rounds import ask_engine, check_played, match_settings, results, round_folder
-from fukayomi.tuning.settings import FREE_SETTINGS, SETTINGS_NAME, TuneError, TuneSettings
+from fukayomi.tuning.settings import TUNE_FILE, TuneError, TuneSettings
 
-LOCK_NAME = "lock"
 OPTIONS_NAME = "tuned.ini"
 """The options that were found, a line NAME=VALUE each, as in a file beside a network."""
 MATCH_NAME = "confirm.toml"
@@ -174,7 +172,7 @@ def tune(
     games in progress and is raised again. Nothing is written before the engine has started and takes all values.
 
     Args:
-        settings: As in earlier runs in this folder, except for `FREE_SETTINGS`.
+        settings: As in earlier runs in this folder, except for `TUNE_FILE.free`.
         folder: Folder of the run; created if necessary.
         listener: Follows the work; a `TuneListener` hears of every game and round.
         start_workers: Creates the workers that play; by default threads of this process.
@@ -186,14 +184,13 @@ def tune(
     folder = Path(folder)
     to = of_kind(listener, TuneListener)
     settings, warnings = ask_engine(settings)
-    folder.mkdir(parents=True, exist_ok=True)
-    with FolderLock(folder, LOCK_NAME):
-        _check(settings, folder)
+    with TUNE_FILE.lock(folder):
+        TUNE_FILE.check(folder, settings, has_begun=read_settings(round_folder(folder, 1)) is not None)
         run = _Run(settings, folder, to, start_workers)
         for warning in warnings:
             run.note(f"warning: {warning}")
         run.read()
-        replace_file(folder / SETTINGS_NAME, settings.text().encode())
+        TUNE_FILE.write(folder, settings.text())
         run.go_on()
         return run.tuning
 
@@ -205,41 +202,9 @@ def read_tuning(folder: Path | str, listener: Listener = SILENT) -> Tuning:
         TuneError: The folder has none, or its files are damaged.
     """
     folder = Path(folder)
-    run = _Run(saved_settings(folder), folder, of_kind(listener, TuneListener), LocalWorkers)
+    run = _Run(TUNE_FILE.read(folder), folder, of_kind(listener, TuneListener), LocalWorkers)
     run.read()
     return run.tuning
-
-
-def saved_settings(folder: Path) -> TuneSettings:
-    """The settings of a folder.
-
-    Raises:
-        TuneError: There are none, or they are damaged.
-    """
-    path = folder / SETTINGS_NAME
-    if not path.is_file():
-        raise TuneError(f"{folder}: nothing is tuned here: there is no {SETTINGS_NAME}")
-    return build(TuneSettings, read(TuneSettings, path))
-
-
-def _check(settings: TuneSettings, folder: Path) -> None:
-    """Compare the settings with those of the run that goes on, if there is one.
-
-    Raises:
-        TuneError: The folder has something else in it, or a run with other settings.
-    """
-    path = folder / SETTINGS_NAME
-    if not path.is_file():
-        if any(found.name != LOCK_NAME and found.name[0] != "." for found in folder.iterdir()):
-            raise TuneError(f"{folder} is not empty, and there is no {SETTINGS_NAME}: choose another folder")
-    elif read_settings(round_folder(folder, 1)) is not None:
-        without = {*FREE_SETTINGS, "openings"}  # each round knows its openings by what is in them
-        before, now = (plain(each, without=without) for each in (saved_settings(folder), settings))
-        for name, one, other in differences(before, now):
-            raise TuneError(
-                f"{name} is {one!r} in {path}, and {other!r} now; give the settings it began with, or none, or choose "
-                "another folder"
-            )
 
 
 class _Run:

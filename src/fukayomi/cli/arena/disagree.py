@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,9 +14,9 @@ from fukayomi.cli.common.errors import INTERRUPTED, USAGE, exit_at_sigterm, fail
 from fukayomi.cli.common.options import AsJson, given_options, options_of
 from fukayomi.cli.common.progress import StageBars, rate_column
 from fukayomi.cli.common.text import json_text, printable
-from fukayomi.disagreement.settings import SETTINGS_NAME, DisagreementSettings
+from fukayomi.disagreement.settings import DISAGREEMENT_FILE, DisagreementSettings
 from fukayomi.engine.settings import is_network_name
-from fukayomi.settings import build, merged, read
+from fukayomi.settings import build, merged
 from fukayomi.tabular import counted
 
 if TYPE_CHECKING:
@@ -113,10 +114,7 @@ def disagree(
 
 def _settings(folder: Path, players: PlayerOptions, find: FindOptions, judge: JudgeOptions) -> DisagreementSettings:
     """Those of DIR, replaced by those of --config, replaced by those on the command line."""
-    found: dict[str, Any] = {}
-    for path in (folder / SETTINGS_NAME, players.config):
-        if path is not None and (path is players.config or path.is_file()):
-            found = merged(found, read(DisagreementSettings, path))
+    found = reduce(merged, DISAGREEMENT_FILE.layers(folder, players.config), {})
     found |= given_options(find) | given_options(judge, "as_json")
     options = _options(players.option or [])
     for name, player, clock in (("a", players.a, players.a_clock), ("b", players.b, players.b_clock)):

@@ -11,7 +11,7 @@ from fukayomi.cli.common.errors import USAGE, exit_at_sigterm, exit_stopped, fai
 from fukayomi.cli.common.options import AsJson, given_options, options_of
 from fukayomi.cli.common.text import printable
 from fukayomi.settings import build, read
-from fukayomi.tuning.settings import SETTINGS_NAME, TuneSettings
+from fukayomi.tuning.settings import TUNE_FILE, TuneSettings
 
 if TYPE_CHECKING:
     from fukayomi.arena.match.match import StartWorkers
@@ -85,7 +85,7 @@ def tune(
         with _workers(settings, run) as (fitting, start_workers), TuneProgress() as listener:
             tuning = run_tuning(fitting, folder, listener=listener, start_workers=start_workers)
     except KeyboardInterrupt:
-        if not (folder / SETTINGS_NAME).is_file():
+        if not TUNE_FILE.path(folder).is_file():
             typer.echo("stopped before the first game", err=True)
             exit_stopped(None)
         report(read_tuning(folder), as_json=run.as_json)
@@ -96,10 +96,10 @@ def tune(
 
 def _settings(folder: Path, config: Path | None, games: TuneOptions, run: TuneRunOptions) -> TuneSettings:
     """The settings: those of --config, or of the folder, replaced by those on the command line."""
-    path = folder / SETTINGS_NAME if config is None else config
-    if config is None and not path.is_file():
+    layers = TUNE_FILE.layers(folder) if config is None else [read(TuneSettings, config)]
+    if not layers:
         fail(f"nothing is tuned in {folder} yet: give the engine and its parameters by --config FILE.toml", USAGE)
-    found = read(TuneSettings, path)
+    (found,) = layers
     given: dict[str, Any] = given_options(games, "openings") | given_options(run, "ray", "as_json")
     if games.openings is not None:
         given["openings"] = games.openings.absolute()

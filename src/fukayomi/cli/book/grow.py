@@ -2,17 +2,18 @@
 
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
+from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fukayomi.book_growth.settings import SETTINGS_NAME, GrowSettings
+from fukayomi.book_growth.settings import GROW_FILE, GrowSettings
 from fukayomi.cli.arena.match_options import EngineOptions, RuleOptions, given_engines, given_rules
 from fukayomi.cli.common.errors import USAGE, exit_at_sigterm, exit_stopped, fail
 from fukayomi.cli.common.options import AsJson, given_options, options_of
 from fukayomi.cli.common.text import printable
-from fukayomi.settings import build, merged, read
+from fukayomi.settings import build, merged
 
 if TYPE_CHECKING:
     from fukayomi.arena.match.match import StartWorkers
@@ -84,7 +85,7 @@ def grow(
                 settings, folder, judge=judge, listener=listener, start_workers=start_workers, concurrency=at_once
             )
     except KeyboardInterrupt:
-        if not (folder / SETTINGS_NAME).is_file():
+        if not GROW_FILE.path(folder).is_file():
             typer.echo("stopped before the first game", err=True)
             exit_stopped(None)
         growth = read_growth(folder)
@@ -102,10 +103,7 @@ def _settings(
     folder: Path, rounds: RoundOptions, engines: EngineOptions, rules: RuleOptions, run: GrowRunOptions
 ) -> GrowSettings:
     """The settings: those of the folder, replaced by those of --config, replaced by those on the command line."""
-    found: dict[str, Any] = {}
-    for path in (folder / SETTINGS_NAME, engines.config):
-        if path is not None and (path is engines.config or path.is_file()):
-            found = merged(found, read(GrowSettings, path))
+    found = reduce(merged, GROW_FILE.layers(folder, engines.config), {})
     given = given_options(rounds, "black_th", "white_th") | given_options(run, "ray", "as_json")
     if rounds.network is not None:
         given["network"] = rounds.network.absolute()

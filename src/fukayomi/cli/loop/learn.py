@@ -94,8 +94,7 @@ def learn(
 
 
 def _settings(file: Path | None, options: LearnOptions, out: Path) -> "LoopSettings":
-    from fukayomi.loop.run import SETTINGS_NAME
-    from fukayomi.loop.settings import build_settings, preset_names, read_settings
+    from fukayomi.loop.settings import RUN_FILE, build_settings, preset_names, read_settings
 
     layers: list[dict[str, Any]] = []
     if options.preset is not None:
@@ -103,10 +102,10 @@ def _settings(file: Path | None, options: LearnOptions, out: Path) -> "LoopSetti
     if file is not None:
         layers.append(read_settings(file))
     if not layers:
-        if not (out / SETTINGS_NAME).is_file():
-            names = ", ".join(preset_names())
-            fail(f"{out} has no run yet: name a file of settings, or a preset (--preset {names})", USAGE)
-        layers.append(read_settings(out / SETTINGS_NAME))
+        layers += RUN_FILE.layers(out)
+    if not layers:
+        names = ", ".join(preset_names())
+        fail(f"{out} has no run yet: name a file of settings, or a preset (--preset {names})", USAGE)
     if options.network is not None:
         layers.append({"network": {"name": options.network}})
     if options.initial is not None:
