@@ -43,17 +43,6 @@ ATTEMPTS = 4
 # ---------------------------------------------------------------------------------------------------------- the cluster
 
 
-def fit(settings: MatchSettings) -> MatchSettings:
-    """Play as many games at once as the cluster has CPUs for, unless the settings give a number.
-
-    Raises:
-        ClusterError: No node has enough CPUs for a game.
-    """
-    if "concurrency" in settings.model_fields_set:
-        return settings
-    return settings.model_copy(update={"concurrency": games_at_once(cpus_of(settings))})
-
-
 def games_at_once(cpus: int = 1) -> int:
     """Games for which the cluster has CPUs.
 

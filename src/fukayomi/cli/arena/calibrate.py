@@ -6,8 +6,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fukayomi.arena.calibration.settings import CalibrationSettings, ClockRange
-from fukayomi.cli.arena.match import watching, workers
-from fukayomi.cli.arena.match_options import EngineOptions, GameOptions, RuleOptions, RunOptions, read_settings
+from fukayomi.cli.arena.match import watching
+from fukayomi.cli.arena.match_options import (
+    EngineOptions,
+    GameOptions,
+    RuleOptions,
+    RunOptions,
+    fitting,
+    read_settings,
+    workers,
+)
 from fukayomi.cli.common.errors import INTERRUPTED, fail
 from fukayomi.cli.common.options import given_options, options_of
 from fukayomi.cli.common.text import json_text
@@ -82,8 +90,9 @@ def _run(settings: CalibrationSettings, out: Path, ray: str | None) -> "Calibrat
     from fukayomi.arena.calibration.calibration import calibrate as run_calibration
 
     try:
-        with workers(settings.match, ray) as (fitting, start_workers), watching() as listener:
-            return run_calibration(settings.changed(match=fitting), out, listener=listener, start_workers=start_workers)
+        with workers(ray) as (start_workers, at_once), watching() as listener:
+            settings = settings.changed(match=fitting(settings.match, at_once))
+            return run_calibration(settings, out, listener=listener, start_workers=start_workers)
     except KeyboardInterrupt:  # before there was anything to save, or for the second time
         fail("stopped; run the same command again to resume the calibration", INTERRUPTED)
 

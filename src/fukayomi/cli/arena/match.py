@@ -1,8 +1,7 @@
 """``fukayomi match`` and ``fukayomi match networks``: matches between USI engines, or between networks."""
 
 import sys
-from collections.abc import Generator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
@@ -16,8 +15,10 @@ from fukayomi.cli.arena.match_options import (
     RuleOptions,
     RunOptions,
     Sprt,
+    fitting,
     read_settings,
     read_sprt,
+    workers,
 )
 from fukayomi.cli.common.errors import INTERRUPTED, USAGE, fail
 from fukayomi.cli.common.options import AsJson, by_short_name, given_options, is_subcommand, options_of
@@ -26,7 +27,6 @@ from fukayomi.selfplay.settings import PoolSettings
 from fukayomi.tabular import counted
 
 if TYPE_CHECKING:
-    from fukayomi.arena.match.match import StartWorkers
     from fukayomi.arena.match.state import MatchListener, MatchResult
     from fukayomi.engine.network import Network
     from fukayomi.shogi import Position
@@ -84,25 +84,10 @@ def _run(settings: MatchSettings, out: Path, ray: str | None) -> "MatchResult":
     from fukayomi.arena.match.match import run_match
 
     try:
-        with workers(settings, ray) as (fitting, start_workers), watching() as listener:
-            return run_match(fitting, out, listener=listener, start_workers=start_workers)
+        with workers(ray) as (start_workers, at_once), watching() as listener:
+            return run_match(fitting(settings, at_once), out, listener=listener, start_workers=start_workers)
     except KeyboardInterrupt:  # before there was anything to save, or for the second time
         fail("stopped; run the same command again to resume the match", INTERRUPTED)
-
-
-@contextmanager
-def workers(settings: MatchSettings, ray: str | None) -> "Generator[tuple[MatchSettings, StartWorkers]]":
-    """The workers, and the settings that they can play: threads of this process, or a Ray cluster at this address."""
-    if ray is None:
-        from fukayomi.arena.match.workers import LocalWorkers
-
-        yield settings, LocalWorkers
-    else:
-        from fukayomi.arena.match.ray_workers import RayWorkers, fit
-        from fukayomi.cluster import connect
-
-        with connect(ray):
-            yield fit(settings), RayWorkers
 
 
 def watching() -> "AbstractContextManager[MatchListener]":

@@ -1,9 +1,10 @@
 """The options of the commands that play matches, and the settings they stand for."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
@@ -12,6 +13,9 @@ from fukayomi.arena.match.settings import MatchSettings, build_settings, check_p
 from fukayomi.arena.statistics.sprt import SprtSettings
 from fukayomi.cli.common.options import AsJson, given_options, options_of
 from fukayomi.settings import merged, read
+
+if TYPE_CHECKING:
+    from fukayomi.arena.match.match import StartWorkers
 
 RESIGN_FIELDS = {"score": "score_cp", "moves": "moves", "both": "both_sides"}
 DRAW_FIELDS = {"score": "score_cp", "moves": "moves", "ply": "ply"}
@@ -209,3 +213,33 @@ def split_option(option: str, text: str, separator: str, form: str) -> tuple[str
     if not found or not first.strip():
         raise ConfigurationError(f"{option} {text!r} does not have the form {form}")
     return first.strip(), second.strip()
+
+
+@contextmanager
+def workers(ray: str | None) -> "Generator[tuple[StartWorkers, Callable[[int], int] | None]]":
+    """What plays the games: threads of this process, or a Ray cluster at this address.
+
+    Yields:
+        What starts the workers; and of a cluster the games that it plays at once, from the CPUs that a game needs.
+    """
+    if ray is None:
+        from fukayomi.arena.match.workers import LocalWorkers
+
+        yield LocalWorkers, None
+    else:
+        from fukayomi.arena.match.ray_workers import RayWorkers, games_at_once
+        from fukayomi.cluster import connect
+
+        with connect(ray):
+            yield RayWorkers, games_at_once
+
+
+def fitting(settings: MatchSettings, at_once: Callable[[int], int] | None) -> MatchSettings:
+    """Settings with as many games at once as the cluster of `workers` plays, unless they give a number.
+
+    Raises:
+        ClusterError: No node has enough CPUs for a game.
+    """
+    if at_once is None or "concurrency" in settings.model_fields_set:
+        return settings
+    return settings.model_copy(update={"concurrency": at_once(settings.cores_per_game or 1)})

@@ -1,12 +1,11 @@
 """``fukayomi tune``: parameters of a USI engine, by games."""
 
-from collections.abc import Generator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fukayomi.cli.arena.match_options import workers
 from fukayomi.cli.common.errors import USAGE, exit_at_sigterm, exit_stopped, fail
 from fukayomi.cli.common.options import AsJson, given_options, options_of
 from fukayomi.cli.common.text import printable
@@ -14,7 +13,7 @@ from fukayomi.settings import build, read
 from fukayomi.tuning.settings import TUNE_FILE, TuneSettings
 
 if TYPE_CHECKING:
-    from fukayomi.arena.match.match import StartWorkers
+    pass
 
 
 @options_of(
@@ -82,8 +81,10 @@ def tune(
     settings = _settings(folder, config, games, run)
     exit_at_sigterm()
     try:
-        with _workers(settings, run) as (fitting, start_workers), TuneProgress() as listener:
-            tuning = run_tuning(fitting, folder, listener=listener, start_workers=start_workers)
+        with workers(run.ray) as (start_workers, at_once), TuneProgress() as listener:
+            if at_once is not None and run.concurrency is None:
+                settings = settings.changed(concurrency=at_once(settings.cores_per_game or 1))
+            tuning = run_tuning(settings, folder, listener=listener, start_workers=start_workers)
     except KeyboardInterrupt:
         if not TUNE_FILE.path(folder).is_file():
             typer.echo("stopped before the first game", err=True)
@@ -108,20 +109,3 @@ def _settings(folder: Path, config: Path | None, games: TuneOptions, run: TuneRu
 
         given["openings"] = OPENINGS
     return build(TuneSettings, found, given)
-
-
-@contextmanager
-def _workers(settings: TuneSettings, run: TuneRunOptions) -> "Generator[tuple[TuneSettings, StartWorkers]]":
-    """What plays the games, and the settings that it can play."""
-    if run.ray is None:
-        from fukayomi.arena.match.workers import LocalWorkers
-
-        yield settings, LocalWorkers
-    else:
-        from fukayomi.arena.match.ray_workers import RayWorkers, games_at_once
-        from fukayomi.cluster import connect
-
-        with connect(run.ray):
-            if run.concurrency is None:
-                settings = settings.changed(concurrency=games_at_once(settings.cores_per_game or 1))
-            yield settings, RayWorkers

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fukayomi.book_growth.settings import GROW_FILE, GrowSettings
-from fukayomi.cli.arena.match_options import EngineOptions, RuleOptions, given_engines, given_rules
+from fukayomi.cli.arena.match_options import EngineOptions, RuleOptions, given_engines, given_rules, workers
 from fukayomi.cli.common.errors import USAGE, exit_at_sigterm, exit_stopped, fail
 from fukayomi.cli.common.options import AsJson, given_options, options_of
 from fukayomi.cli.common.text import printable
 from fukayomi.settings import build, merged
 
 if TYPE_CHECKING:
-    from fukayomi.arena.match.match import StartWorkers
     from fukayomi.book.minmax.reach import Judge
 
 PANEL = "Rounds"
@@ -78,11 +77,12 @@ def grow(
     exit_at_sigterm()
     try:
         with ExitStack() as stack:
-            start_workers, at_once = stack.enter_context(_workers(run.ray))
+            start_workers, at_once = stack.enter_context(workers(run.ray))
             judge = stack.enter_context(_judge(settings))
             listener = stack.enter_context(GrowProgress())
+            concurrency = settings.concurrency or (at_once and at_once(1))
             growth = grow_book(
-                settings, folder, judge=judge, listener=listener, start_workers=start_workers, concurrency=at_once
+                settings, folder, judge=judge, listener=listener, start_workers=start_workers, concurrency=concurrency
             )
     except KeyboardInterrupt:
         if not GROW_FILE.path(folder).is_file():
@@ -122,21 +122,6 @@ def _settings(
             fail("clock is missing: give for example --clock nodes=1000", USAGE)
         found["clock"] = found["engine"][0]["clock"]  # nobody plays by it
     return build(GrowSettings, found, given)
-
-
-@contextmanager
-def _workers(ray: str | None) -> "Generator[tuple[StartWorkers, int | None]]":
-    """What plays the games, and how many at once."""
-    if ray is None:
-        from fukayomi.arena.match.workers import LocalWorkers
-
-        yield LocalWorkers, None
-    else:
-        from fukayomi.arena.match.ray_workers import RayWorkers, games_at_once
-        from fukayomi.cluster import connect
-
-        with connect(ray):
-            yield RayWorkers, games_at_once()
 
 
 @contextmanager
