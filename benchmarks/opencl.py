@@ -5,8 +5,8 @@
 Each network and each layer is run in turn with its peer in every repeat. Rates are positions per second of CPU time on
 a CPU, by the clock on a GPU; medians of the repeats. The networks have random parameters: their speed does not depend
 on them. `ratio_to_ort_fp32` is of the whole network to ONNX Runtime in fp32 on the CPU, with all CPUs. Layers are 3x3
-(Winograd), 1x1, 1x9 and dense, each with bias and ReLU, the first with a residual; the peer is the same in torch, whose
-CPU kernels are oneDNN's.
+(Winograd), 1x1, 1x9, 9x1 and dense, each with bias and ReLU, the first with a residual; the peer is the same in torch,
+whose CPU kernels are oneDNN's.
 """
 
 # pyright: reportUnknownMemberType=false
@@ -89,7 +89,7 @@ def layers(channels: int) -> dict[str, tuple[Convolution, Callable[[Tensor], Ten
     """A layer of each kind, and the same in torch."""
     draw = np.random.default_rng(0)
     found: dict[str, tuple[Convolution, Callable[[Tensor], Tensor]]] = {}
-    for name, kernel in (("3x3", (3, 3)), ("1x1", (1, 1)), ("1x9", (1, 9))):
+    for name, kernel in (("3x3", (3, 3)), ("1x1", (1, 1)), ("1x9", (1, 9)), ("9x1", (9, 1))):
         weights = draw.standard_normal((channels, channels, *kernel)).astype(np.float32) / channels
         bias, source = np.zeros(channels, np.float32), Value(channels, SQUARES)
         residual = source if name == "3x3" else None
