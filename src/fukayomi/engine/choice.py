@@ -16,7 +16,7 @@ whether to use the CPUs together or apart.
 
 The choice is kept in the cache folder, so that a network is measured when it is first loaded, and not again. A file
 holds one choice with everything on which it depends: the network, what the user asked for, the computer, the versions
-of the libraries. A file that is damaged, or holds something else, counts as none.
+of the libraries, and what was tuned. A file that is damaged, or holds something else, counts as none.
 """
 
 import contextlib
@@ -98,6 +98,8 @@ def remember(network: NetworkFile, wanted: Plan, choice: Choice) -> None:
 def _key(network: NetworkFile, wanted: Plan) -> dict[str, Any]:
     """All that decides which choice is best, as it comes back from JSON."""
     libraries = {library for name in BACKENDS for library in get_backend(name).libraries}
+    allowed = map(get_backend, BACKENDS if wanted.backend == "auto" else [wanted.backend])
+    tunable = [backend for backend in allowed if hasattr(backend, "tuned")]
     machine = asdict(this_machine())
     key = {
         "format": FORMAT,
@@ -106,6 +108,7 @@ def _key(network: NetworkFile, wanted: Plan) -> dict[str, Any]:
         "wanted": asdict(wanted),
         "machine": machine,
         "libraries": versions(sorted(libraries)),
+        "tuned": {backend.name: cast("Any", backend).tuned() for backend in tunable},
     }
     return cast("dict[str, Any]", json.loads(json.dumps(key)))
 

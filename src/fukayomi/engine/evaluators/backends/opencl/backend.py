@@ -1,10 +1,11 @@
 """Networks of ONNX files on any device with an OpenCL driver. Needs ``pip install '.[opencl]'``."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from fukayomi.engine.evaluators import EvaluatorError
-from fukayomi.engine.evaluators.backends.backend import Model, Plan, missing_library
+from fukayomi.engine.evaluators.backends.backend import Model, Plan, cache_folder, missing_library
 from fukayomi.engine.evaluators.backends.network_file import NetworkFile
 from fukayomi.engine.evaluators.library_calls import load_library
 
@@ -54,6 +55,14 @@ class OpenCl:
         if missing is not None:
             return missing
         return None if opencl_devices() else NO_DEVICE
+
+    def tuned(self) -> str:
+        """Names and times of the files that the tuner keeps, of any device and network."""
+        found: list[str] = []
+        with suppress(OSError, RuntimeError):  # the latter where there is no home
+            files = sorted((cache_folder() / "opencl").glob("*.json"))
+            found += [f"{path.stem} {path.stat().st_mtime_ns}" for path in files]
+        return ", ".join(found)
 
     def precisions(self, network: NetworkFile) -> Sequence[str]:
         """fp32, and fp16: activations and weights as half floats in memory, sums in fp32."""
