@@ -49,6 +49,12 @@ class OpenCl:
         """Whole vectors of boards on a CPU."""
         return (32, 64, 128, 256) if self.on_gpu else (16, 32, 64)
 
+    @property
+    def only_named(self) -> Sequence[str]:
+        """fp16 where the best device has no instructions for it: CPUs are slower with it, and compile for seconds."""
+        is_fast = any(device.is_gpu or "cl_khr_fp16" in device.extensions.split() for device in opencl_devices())
+        return () if is_fast else ("fp16",)
+
     def problem(self) -> str | None:
         """The library is not installed, or there is no device."""
         missing = missing_library("pyopencl", REMEDY)
