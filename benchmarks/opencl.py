@@ -1,22 +1,27 @@
 """OpenCL on a device, PoCL's CPU where there is no other: whole networks beside ONNX Runtime, layers beside oneDNN.
 
     python benchmarks/opencl.py [--json] [--shape 10x192] [--batch 32] [--seconds 1] [--repeats 5] [--device 0]
+    python benchmarks/opencl.py --agreement GAMES... [--networks '<5x64>' 10x192 FILE.onnx ...] [--positions 4096]
 
 Each network and each layer is run in turn with its peer in every repeat. Rates are positions per second of CPU time on
 a CPU, by the clock on a GPU; medians of the repeats. The networks have random parameters: their speed does not depend
 on them. `ratio_to_ort_fp32` is of the whole network to ONNX Runtime in fp32 on the CPU, with all CPUs. Layers are 3x3
-(Winograd), 1x1, 1x9 and dense, each with bias and ReLU, the first with a residual; the peer is the same in torch, whose
-CPU kernels are oneDNN's.
+(Winograd), 1x1, 1x9, 9x1 and dense, each with bias and ReLU, the first with a residual; the peer is the same in torch,
+whose CPU kernels are oneDNN's.
+
+--agreement compares best moves and win rates with ONNX Runtime's fp32 instead, on positions drawn from games: records
+or training data of any format. A network is an embedded one, a file, or a shape, to which the embedded one is grown.
 """
 
 # pyright: reportUnknownMemberType=false
 
 import argparse
 import json
+import re
 import statistics
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -26,15 +31,19 @@ import torch.nn.functional as F  # noqa: N812 - the usual name
 from torch import Tensor
 
 from fukayomi.engine import Network
+from fukayomi.engine.evaluation import compare, evaluate
 from fukayomi.engine.evaluators.backends.opencl.devices import OpenClDevice, ranked, starting_parameters
 from fukayomi.engine.evaluators.backends.opencl.layers import Activation, Convolution, Layers, Value
 from fukayomi.engine.evaluators.backends.opencl.network import Compiler, NetworkOnDevice, allocate
 from fukayomi.engine.evaluators.timing import filled_slot, probe_positions, run_batches
+from fukayomi.learning.int8 import draw_positions
 from fukayomi.nn import export_onnx
-from random_networks import random_network
+from random_networks import grown_network, random_network
 
 SQUARES = 81
 HIDDEN = 256
+SHAPE = re.compile(r"\d+x\d+")
+"""Name of a grown network."""
 
 
 def clock(device: OpenClDevice) -> Callable[[], float]:
@@ -73,6 +82,40 @@ def networks(
     return {name: statistics.median(found) for name, found in rates.items()}
 
 
+def agreements(
+    names: Sequence[str], games: Sequence[Path], count: int, batch: int, number: int
+) -> list[dict[str, str | float]]:
+    """Agreement of each network in each precision with ONNX Runtime in fp32, on positions drawn from games."""
+    positions = draw_positions(games, count)
+    found: list[dict[str, str | float]] = []
+    with tempfile.TemporaryDirectory() as folder:
+        for name in names:
+            path: str | Path = name
+            if SHAPE.fullmatch(name):
+                path = Path(folder) / f"{name}.onnx"
+                export_onnx(grown_network(name), path)
+            with Network(path, device="cpu", precision="fp32", batch_size=batch, threads=1, cache_mb=0) as exact:
+                reference = evaluate(exact.evaluator, positions)
+            for precision in ("fp32", "fp16"):
+                with Network(
+                    path, device="opencl", precision=precision, batch_size=batch, gpu=number, cache_mb=0
+                ) as network:
+                    agreement = compare(network.evaluator, reference, positions)
+                found.append({"network": Path(name).name, "precision": precision, **agreement.as_dict()})
+    return found
+
+
+def print_agreements(rows: Sequence[dict[str, str | float]]) -> None:
+    """Print a table in Markdown."""
+    print("| network | precision | positions | same best move | mean error of the win rate | largest |")
+    print("|---|---|---|---|---|---|")
+    for row in rows:
+        print(
+            f"| {row['network']} | {row['precision']} | {row['positions']:,} | {row['top1']:.2%} | "
+            f"{row['value_error']:.1e} | {row['max_value_error']:.1e} |"
+        )
+
+
 def _convolution(layer: Convolution) -> Callable[[Tensor], Tensor]:
     """The same in torch."""
     kernels = torch.from_numpy(layer.weights).to(memory_format=torch.channels_last)
@@ -89,7 +132,7 @@ def layers(channels: int) -> dict[str, tuple[Convolution, Callable[[Tensor], Ten
     """A layer of each kind, and the same in torch."""
     draw = np.random.default_rng(0)
     found: dict[str, tuple[Convolution, Callable[[Tensor], Tensor]]] = {}
-    for name, kernel in (("3x3", (3, 3)), ("1x1", (1, 1)), ("1x9", (1, 9))):
+    for name, kernel in (("3x3", (3, 3)), ("1x1", (1, 1)), ("1x9", (1, 9)), ("9x1", (9, 1))):
         weights = draw.standard_normal((channels, channels, *kernel)).astype(np.float32) / channels
         bias, source = np.zeros(channels, np.float32), Value(channels, SQUARES)
         residual = source if name == "3x3" else None
@@ -150,7 +193,19 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=1.0, help="duration of each measurement")
     parser.add_argument("--repeats", type=int, default=5, help="measurements of each")
     parser.add_argument("--device", type=int, default=0, help="number of the device, the best first")
+    parser.add_argument("--agreement", nargs="+", type=Path, metavar="GAMES", help="files of positions to compare on")
+    parser.add_argument("--networks", nargs="+", default=["<5x64>", "10x192"], metavar="NETWORK", help="to compare")
+    parser.add_argument("--positions", type=int, default=4096, help="to compare on, drawn at random")
     arguments = parser.parse_args()
+    if arguments.agreement:
+        rows = agreements(
+            arguments.networks, arguments.agreement, arguments.positions, arguments.batch, arguments.device
+        )
+        if arguments.json:
+            print(json.dumps(rows, indent=1))
+        else:
+            print_agreements(rows)
+        return
     device = ranked()[arguments.device]
     rates = networks(arguments.shape, arguments.batch, device, arguments.device, arguments.seconds, arguments.repeats)
     channels = int(arguments.shape.split("x")[1])

@@ -1,4 +1,4 @@
-"""Networks with random parameters, for benchmarks: their speed does not depend on them."""
+"""Networks with random parameters, for benchmarks: their speed does not depend on them; and one that is grown."""
 
 # pyright: reportUnknownMemberType=false
 
@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from fukayomi.nn import PolicyValueNetwork
 
 
+NEW_SHARE = 0.1
+"""Share of its spread by which each parameter of a grown network is moved."""
+
+
 def random_network(shape: str) -> "PolicyValueNetwork":
     """A network with ReLU in evaluation mode, by its shape and modifiers: 10x192, 40x512_lk_tf."""
     import torch
@@ -25,6 +29,26 @@ def random_network(shape: str) -> "PolicyValueNetwork":
         if name.endswith("weight") and not parameter.any():
             torch.nn.init.constant_(parameter, 0.5)  # at first it is 0, and the block computes nothing
     return network
+
+
+def grown_network(shape: str) -> "PolicyValueNetwork":
+    """The embedded residual network in a larger shape, in evaluation mode. What is new has random parameters, and a
+    small share in the outputs: it still plays, and everything counts."""
+    import torch
+
+    from fukayomi.learning.models import load_network
+    from fukayomi.nn import NetworkConfig, PolicyValueNetwork, grow_network
+
+    torch.manual_seed(1)
+    small = load_network("embedded")
+    assert isinstance(small, PolicyValueNetwork)
+    network = grow_network(small, NetworkConfig.from_name(f"resnet{shape}"))
+    with torch.no_grad():
+        for name, parameter in network.named_parameters():
+            if name.endswith("weight"):
+                spread = parameter.std() if parameter.dim() > 1 else 1.0
+                parameter.add_(NEW_SHARE * spread * torch.randn_like(parameter))
+    return network.eval()
 
 
 def make_sparse(folder: Path) -> Path:

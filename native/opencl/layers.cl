@@ -74,21 +74,21 @@ kernel void excite(
   STORE(activated(y, activation), out, channel * size + place);
 }
 
-// The nine squares along a line of each square, 0 beyond the edge: [channels][81] to [channels * 9][81], for kernels of 9x1 (along ranks'
-// numbers, is_file 0) and 1x9 (is_file 1). Global sizes: squares * boards, channels.
+// The nine squares along a line of each square, 0 beyond the edge: [channels][81] to [9][channels][81], for convolutions with 9x1 (neighbours
+// are `step` 9 squares apart) and 1x9 (1) by products in tiles. Global sizes: squares * boards, channels.
 kernel void lines(
-    global const Stored* restrict map, global Stored* restrict out, const int is_file, const int channels, const int boards)
+    global const Stored* restrict map, global Stored* restrict out, const int step, const int channels, const int boards)
 {
   const int place = get_global_id(0), channel = get_global_id(1), size = SQUARES * boards;
   if (place >= size || channel >= channels)
     return;
-  const int square = place / boards, along = is_file ? square % 9 : square / 9, step = is_file ? 1 : 9;
+  const int along = place / boards / step % 9;
   for (int tap = 0; tap < 9; ++tap) {
     const int shift = tap - 4;
     const bool is_inside = along + shift >= 0 && along + shift < 9;
     STORE(
         is_inside ? LOAD(map, channel * size + place + shift * step * boards) : SPLAT(0.0f), out,
-        (channel * 9 + tap) * size + place);
+        (tap * channels + channel) * size + place);
   }
 }
 

@@ -12,6 +12,8 @@ import pytest
 from patience import until
 from places import BENCHMARKS
 
+from fukayomi.engine.evaluators.backends.backend import BACKENDS, get_backend
+
 pytest.importorskip("torch")
 
 PARTS = ("machine", "tests", "agreement", "play", "training", "selfplay", "devices")
@@ -70,6 +72,8 @@ def check_rows(rows: dict[str, list[dict[str, Any]]]) -> None:
     agreement = {row["name"]: row for row in rows["agreement"]}
     assert {"torch fp32", "cpu fp32", "native int16"} <= set(agreement)
     assert agreement["torch fp32"]["top1"] == 1
+    if get_backend("opencl").problem() is None:
+        assert {"opencl fp32", "opencl fp16"} <= set(agreement)
     assert [row["name"] for row in rows["play"]] == list(SHAPES)
     for row in rows["play"]:
         assert row["ceiling_per_s"] > 0 < row["search_share"]
@@ -203,8 +207,6 @@ def test_what_cannot_run_is_said(tmp_path: Path) -> None:
 
 
 def test_without_a_gpu_it_says_what_each_backend_lacks(tmp_path: Path) -> None:
-    from fukayomi.engine.evaluators.backends.backend import BACKENDS, get_backend
-
     if any(get_backend(name).on_gpu and get_backend(name).problem() is None for name in BACKENDS):
         pytest.skip("there is a GPU")
     program = [sys.executable, str(BENCHMARKS / "gpu_check.py"), "--out", str(tmp_path)]

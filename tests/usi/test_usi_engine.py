@@ -301,6 +301,10 @@ def test_an_evaluator_that_fails_ends_the_search_with_a_reason_and_a_move(start:
         never_answers(client, 0.2)
         client.stop()
         assert client.wait_answer(PATIENCE_S).bestmove is not None
+    client.wait_ready()  # loads the evaluator anew, with five good batches
+    client.position()
+    answer = client.go(Go(nodes=4), PATIENCE_S)
+    assert not any(info.string and "caught fire" in info.string for info in answer.infos)
 
 
 def test_plays_with_the_embedded_network(start: Start) -> None:

@@ -16,7 +16,7 @@ whether to use the CPUs together or apart.
 
 The choice is kept in the cache folder, so that a network is measured when it is first loaded, and not again. A file
 holds one choice with everything on which it depends: the network, what the user asked for, the computer, the versions
-of the libraries. A file that is damaged, or holds something else, counts as none.
+of the libraries, and what was tuned. A file that is damaged, or holds something else, counts as none.
 """
 
 import contextlib
@@ -98,6 +98,8 @@ def remember(network: NetworkFile, wanted: Plan, choice: Choice) -> None:
 def _key(network: NetworkFile, wanted: Plan) -> dict[str, Any]:
     """All that decides which choice is best, as it comes back from JSON."""
     libraries = {library for name in BACKENDS for library in get_backend(name).libraries}
+    allowed = map(get_backend, BACKENDS if wanted.backend == "auto" else [wanted.backend])
+    tunable = [backend for backend in allowed if hasattr(backend, "tuned")]
     machine = asdict(this_machine())
     key = {
         "format": FORMAT,
@@ -106,6 +108,7 @@ def _key(network: NetworkFile, wanted: Plan) -> dict[str, Any]:
         "wanted": asdict(wanted),
         "machine": machine,
         "libraries": versions(sorted(libraries)),
+        "tuned": {backend.name: cast("Any", backend).tuned() for backend in tunable},
     }
     return cast("dict[str, Any]", json.loads(json.dumps(key)))
 
@@ -192,9 +195,26 @@ def load(network: NetworkFile, wanted: Plan) -> NetworkEvaluator:
             if known is not None:
                 raise
     trials = measure(network, wanted, candidates) if len(candidates) > 1 else [Trial(*candidates[0])]
-    choice, model = choose(network, wanted, trials)
+    try:
+        choice, model = choose(network, wanted, trials)
+    except EvaluatorError as error:
+        if wanted.backend != "auto" or not candidates[0][0].on_gpu:
+            raise
+        return _without_gpu(network, wanted, f"no GPU is used: {error}")
     remember(network, wanted, choice)
     return _evaluator(network, choice, wanted, model)
+
+
+def _without_gpu(network: NetworkFile, wanted: Plan, problem: str) -> NetworkEvaluator:
+    """The network on the CPU, where all GPUs fail. It is not remembered: the next time a GPU may work again.
+
+    Raises:
+        EvaluatorError: It cannot be run there.
+    """
+    wanted = replace(wanted, gpu=0)
+    trials = measure(network, wanted, find_candidates(network, wanted, with_gpus=False))
+    choice, model = choose(network, wanted, trials)
+    return _evaluator(network, replace(choice, reason="; ".join(filter(None, [problem, choice.reason]))), wanted, model)
 
 
 def divided(network: NetworkFile, wanted: Plan, devices: int) -> Plan:
@@ -209,17 +229,25 @@ def divided(network: NetworkFile, wanted: Plan, devices: int) -> Plan:
     return replace(wanted, threads=max(1, usable_cpus() // (devices * slots)), slots=slots)
 
 
-def find_candidates(network: NetworkFile, wanted: Plan) -> list[tuple[Backend, str]]:
+def find_candidates(network: NetworkFile, wanted: Plan, *, with_gpus: bool = True) -> list[tuple[Backend, str]]:
     """The backends and precisions that are allowed and can run the network here, the most exact precision first.
 
     With "auto" they are the automatic ones, or the others for a file that only those can run; of these, those on a GPU,
     where there are any, otherwise those on the CPU.
 
+    Args:
+        network: The file.
+        wanted: What the user asks for.
+        with_gpus: False: with "auto" those on the CPU alone.
+
     Raises:
         EvaluatorError: There are none; the message says why, and what helps.
     """
     if wanted.backend == "auto":
-        found = _usable(network, is_automatic=True) or _usable(network, is_automatic=False)
+        found: list[Backend] = []
+        for is_automatic in (True, False):
+            usable = [each for each in _usable(network, is_automatic=is_automatic) if with_gpus or not each.on_gpu]
+            found = found or usable
         found = [backend for backend in found if backend.on_gpu] or found
     else:
         found = [get_backend(wanted.backend)]
@@ -229,7 +257,12 @@ def find_candidates(network: NetworkFile, wanted: Plan) -> list[tuple[Backend, s
     computable = [(backend, precision) for backend in found for precision in backend.precisions(network)]
     if not computable:
         raise EvaluatorError(unreadable(network, wanted.backend))
-    allowed = [pair for pair in computable if wanted.precision in ("auto", pair[1])]
+    allowed = [
+        (backend, precision)
+        for backend, precision in computable
+        if wanted.precision == precision
+        or (wanted.precision == "auto" and precision not in getattr(backend, "only_named", ()))
+    ]
     if not allowed:
         network.of(wanted.precision)  # raises if the int8 file is missing
         possible = ", ".join(f"{backend.name} {precision}" for backend, precision in computable)

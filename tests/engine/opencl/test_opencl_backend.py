@@ -11,8 +11,10 @@ from patience import PATIENCE_S
 from toy_network import write_network
 
 from fukayomi import Engine, EvaluatorError, Network
+from fukayomi.engine.choice import find_candidates
 from fukayomi.engine.evaluation import compare
-from fukayomi.engine.evaluators.backends.backend import get_backend
+from fukayomi.engine.evaluators.backends.backend import Plan, get_backend
+from fukayomi.engine.evaluators.backends.network_file import NetworkFile
 from fukayomi.engine.evaluators.timing import probe_positions
 
 cl = pytest.importorskip("pyopencl")
@@ -163,12 +165,47 @@ def test_what_fails_is_named_with_the_remedy(
         assert str(toy) in str(found.value)
 
 
+def test_a_batch_that_no_device_has_room_for(toy: Path) -> None:
+    with (
+        Network(toy, device="opencl", precision="fp32", batch_size=16) as network,
+        pytest.raises(EvaluatorError, match=r"not enough memory for batches of 100000000; set a smaller"),
+    ):
+        network.evaluator.allocate(10**8)
+
+
 def test_kernels_that_a_driver_cannot_compile_are_named(toy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from fukayomi.engine.evaluators.backends.opencl import network
 
     monkeypatch.setattr(network, "source", lambda _: "this is no kernel")
     with pytest.raises(EvaluatorError, match=r"cannot compile the kernels: .*; a newer driver may help"):
         Network(toy, device="opencl", batch_size=16)
+
+
+def test_where_no_gpu_can_compile_the_cpu_plays_unasked(toy: Path, tmp_path: Path) -> None:
+    code = (
+        "import sys\n"
+        "from fukayomi import Network\n"
+        "from fukayomi.engine.evaluators.backends.opencl.backend import OpenCl\n"
+        "OpenCl.on_gpu = OpenCl.is_automatic = True\n"
+        "from fukayomi.engine.evaluators.backends.opencl import network\n"
+        "network.BUILD_OPTIONS = ('-cl-no-such-option',)\n"
+        "with Network(sys.argv[1]) as found:\n"
+        "    print(found.evaluator.describe(), '|', found.evaluate('startpos').winrates[0])\n"
+    )
+    done = run(code, toy, XDG_CACHE_HOME=str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert "no GPU is used: " in done.stdout
+    assert "cannot compile the kernels" in done.stdout
+    assert " on OpenCL in" not in done.stdout
+    assert not (tmp_path / "fukayomi" / "choices").exists(), "it is not remembered: the GPU may work the next time"
+
+
+def test_half_floats_are_taken_unasked_where_they_are_fast_alone(toy: Path) -> None:
+    found = get_backend("opencl")
+    if found.on_gpu or "cl_khr_fp16" in devices.ranked()[0].extensions:
+        pytest.skip("the device has half floats")
+    assert [precision for _, precision in find_candidates(NetworkFile(toy), Plan("opencl"))] == ["fp32"]
+    assert [precision for _, precision in find_candidates(NetworkFile(toy), Plan("opencl", "fp16"))] == ["fp16"]
 
 
 @pytest.mark.parametrize("scale", [float("inf"), float("nan")])

@@ -1,15 +1,17 @@
 """Results of the tuner that are kept, and the command that makes them."""
 
 import json
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import command_runs
 import pytest
+from toy_network import write_network
 
 pytest.importorskip("pyopencl", reason="pyopencl is not installed: pip install 'pyopencl[pocl]'")
 
-from fukayomi.engine import EvaluatorError
+from fukayomi.engine import EvaluatorError, Network
 from fukayomi.engine.evaluators.backends.opencl.devices import OpenClDevice
 from fukayomi.engine.evaluators.backends.opencl.parameters import Registers, Tiled
 from fukayomi.engine.evaluators.backends.opencl.tuning import kept, run
@@ -79,6 +81,20 @@ def test_where_nothing_can_be_written_nothing_is_kept(opencl_device: OpenClDevic
     assert remember(opencl_device, SHAPES, TUNED) is None
     with kept.alone():
         assert recall(opencl_device, SHAPES) is None
+
+
+def test_after_a_tuning_precision_and_batch_size_are_measured_again(
+    opencl_device: OpenClDevice, tmp_path: Path, cache: Path
+) -> None:
+    network = write_network(tmp_path / "toy.onnx")
+    choices = cache.parent / "choices"
+    for tuned in (None, TUNED, replace(TUNED, lanes=4)):
+        if tuned is not None:
+            remember(opencl_device, SHAPES, tuned)
+        before = set(choices.glob("*.json"))
+        for _ in range(2):  # the second remembers
+            Network(network, device="opencl").close()
+            assert len(set(choices.glob("*.json")) - before) == 1
 
 
 def test_two_do_not_tune_at_once(cache: Path) -> None:

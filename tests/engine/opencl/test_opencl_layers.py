@@ -132,11 +132,12 @@ def test_dense_layers(opencl_device: OpenClDevice, parameters: Parameters) -> No
     assert_near(found, activated(expected, Activation.SIGMOID), parameters)
 
 
+@pytest.mark.parametrize("kernel", [(1, 1), (9, 1), (1, 9)], ids=str)
 @pytest.mark.parametrize(("rows", "columns"), [(1, 9), (5, 1), (12, 3)])
-def test_blocks_in_registers(opencl_device: OpenClDevice, rows: int, columns: int) -> None:
+def test_blocks_in_registers(opencl_device: OpenClDevice, rows: int, columns: int, kernel: tuple[int, int]) -> None:
     parameters = Parameters(lanes=8, tiles=1, direct=Registers(rows, columns))
     source, out = Value(7, 81), Value(13, 81)
-    weights = DRAWING.standard_normal((13, 7, 1, 1)).astype(np.float32)
+    weights = DRAWING.standard_normal((13, 7, *kernel)).astype(np.float32)
     layer = Convolution(source, out, weights, np.zeros(13, np.float32), Activation.NONE)
     given = drawn(source, parameters)
     found = computed(opencl_device, [layer], parameters, {source: given})

@@ -438,6 +438,8 @@ class UsiSession:
             return None
         settings = self._options.settings
         answer = job.answer(self._choice, settings, is_game=state is State.THINKING)
+        if job.result is not None and job.result.error is not None:
+            self._evaluator_key = None  # a device may be lost: the next isready loads the network anew
         self._output.write(*job.infos(settings), answer.text())
         if state is State.THINKING and job.control.due_s is not None:
             self._lateness.note(time.monotonic() - job.control.due_s)

@@ -79,7 +79,8 @@ class Backend(Protocol):
 
     One that compiles a network for the plan's batch size, to which it fills smaller batches up, also has
     `has_fixed_batch`, True; one whose devices may be CPUs, among which the plan's number of the GPU chooses,
-    `has_devices`.
+    `has_devices`; one whose kernels the user may tune, `tuned()`, a text that is another one after each tuning; one
+    with precisions that are not worth measuring unasked, `only_named`, their names.
     """
 
     name: str

@@ -1,10 +1,11 @@
 """Networks of ONNX files on any device with an OpenCL driver. Needs ``pip install '.[opencl]'``."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from fukayomi.engine.evaluators import EvaluatorError
-from fukayomi.engine.evaluators.backends.backend import Model, Plan, missing_library
+from fukayomi.engine.evaluators.backends.backend import Model, Plan, cache_folder, missing_library
 from fukayomi.engine.evaluators.backends.network_file import NetworkFile
 from fukayomi.engine.evaluators.library_calls import load_library
 
@@ -48,12 +49,26 @@ class OpenCl:
         """Whole vectors of boards on a CPU."""
         return (32, 64, 128, 256) if self.on_gpu else (16, 32, 64)
 
+    @property
+    def only_named(self) -> Sequence[str]:
+        """fp16 where the best device has no instructions for it: CPUs are slower with it, and compile for seconds."""
+        is_fast = any(device.is_gpu or "cl_khr_fp16" in device.extensions.split() for device in opencl_devices())
+        return () if is_fast else ("fp16",)
+
     def problem(self) -> str | None:
         """The library is not installed, or there is no device."""
         missing = missing_library("pyopencl", REMEDY)
         if missing is not None:
             return missing
         return None if opencl_devices() else NO_DEVICE
+
+    def tuned(self) -> str:
+        """Names and times of the files that the tuner keeps, of any device and network."""
+        found: list[str] = []
+        with suppress(OSError, RuntimeError):  # the latter where there is no home
+            files = sorted((cache_folder() / "opencl").glob("*.json"))
+            found += [f"{path.stem} {path.stat().st_mtime_ns}" for path in files]
+        return ", ".join(found)
 
     def precisions(self, network: NetworkFile) -> Sequence[str]:
         """fp32, and fp16: activations and weights as half floats in memory, sums in fp32."""

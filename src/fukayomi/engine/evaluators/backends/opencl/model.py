@@ -130,18 +130,20 @@ class OpenClModel:
         """Errors of the driver as EvaluatorErrors that say what helps."""
         try:
             yield
-        except cl.MemoryError as error:
-            for_batches = (
-                f" for batches of {capacity}; set a smaller DNN_Batch_Size, or fewer UCT_Threads" if capacity else ""
-            )
-            raise EvaluatorError(f"{self._path}: {self._name} has not enough memory{for_batches}") from error
         except cl.Error as error:
-            text = " ".join(str(error).split())
-            kind = "cannot compile the kernels" if "BUILD" in text else "failed"
-            raise EvaluatorError(
-                f"{self._path}: OpenCL on {self._name} {kind}: {text[-LONGEST_ERROR:]}; a newer driver may help, or "
-                "another DNN_Provider (fukayomi doctor lists them)"
-            ) from error
+            raise EvaluatorError(f"{self._path}: {self._reason(error, capacity)}") from error
+
+    def _reason(self, error: cl.Error, capacity: int) -> str:
+        """What failed, and what helps."""
+        text = " ".join(str(error).split())
+        if isinstance(error, cl.MemoryError) or "INVALID_BUFFER_SIZE" in text:
+            batches = f" for batches of {capacity}" if capacity else ""
+            remedy = "; set a smaller DNN_Batch_Size, or fewer UCT_Threads" if capacity else ""
+            return f"{self._name} has not enough memory{batches}{remedy}"
+        end = text if len(text) <= LONGEST_ERROR else f"... {text[-LONGEST_ERROR:]}"
+        kind = "cannot compile the kernels" if "BUILD" in text else "failed"
+        remedy = "a newer driver may help, or another DNN_Provider (fukayomi doctor lists them)"
+        return f"OpenCL on {self._name} {kind}: {end}; {remedy}"
 
     def close(self) -> None:
         """Nothing to do: memory on the device is freed with the object."""

@@ -81,18 +81,19 @@ class Kernels:
             self._programs[key] = program.build([*BUILD_OPTIONS, *(f"-D{name}={value}" for name, value in key[1])])
         return cl.Kernel(self._programs[key], name)
 
-    def gemm(self, shape: Registers | Tiled | Wmma, columns: int = 0) -> Any:
+    def gemm(self, shape: Registers | Tiled | Wmma, columns: int = 0, taps: int = 1) -> Any:
         """The product of matrices.
 
         Args:
             shape: Family and parameters.
-            columns: Vectors of a block, in place of the shape's.
+            columns: Vectors of a block in registers, in place of the shape's.
+            taps: 9: a convolution along lines, by blocks in registers.
         """
         if isinstance(shape, Wmma):
             return self.get("gemm_wmma.cl", "gemm", EMULATED=0, **shape.defines())
         if isinstance(shape, Tiled):
             return self.get("gemm_tiled.cl", "gemm", COMPUTE16=int(self._parameters.compute16), **shape.defines())
-        return self.get("gemm_registers.cl", "gemm", **(shape.defines() | ({"COLUMNS": columns} if columns else {})))
+        return self.get("gemm_registers.cl", "gemm", **(shape.defines() | {"COLUMNS": columns, "TAPS": taps}))
 
 
 class NetworkOnDevice:
@@ -144,7 +145,7 @@ class NetworkOnDevice:
         if is_winograd:
             matrices = points_of(layer.weights, self.parameters.output)  # [points, K, C]
         else:
-            matrices = layer.weights.reshape(1, len(layer.weights), -1)
+            matrices = layer.weights.transpose(0, 2, 3, 1).reshape(1, len(layer.weights), -1)  # taps before channels
         return self._upload(_packed(matrices, shape).astype(self._stored)), self.floats(layer.bias)
 
 
@@ -200,7 +201,7 @@ def allocate(device: NetworkOnDevice, capacity: int) -> Batch:
     convolutions = [layer for layer in layers.layers if isinstance(layer, Convolution)]
     wide = [layer for layer in convolutions if layer.weights.shape[2:] == (3, 3)]
     points = (device.parameters.output + 2) ** 2 * LINE * width
-    lines = [layer.source.rows for layer in convolutions if LINE in layer.weights.shape[2:]]
+    lines = [layer.source.rows for layer in convolutions if _is_copied(layer, device.parameters)]
     return Batch(
         queue=cl.CommandQueue(context),
         squares=cl.Buffer(context, read, capacity * PACKED1_BYTES),
@@ -235,6 +236,11 @@ def _shared(layers: Layers, make: Callable[[int], Any]) -> dict[Value, Any]:
                 free.setdefault(value.numbers, []).append(found[value])
                 last[value] = -1
     return found
+
+
+def _is_copied(layer: Convolution, parameters: Parameters) -> bool:
+    """True if lines are copied for a 9x1 or 1x9 convolution: tiles compute products alone."""
+    return LINE in layer.weights.shape[2:] and not isinstance(parameters.direct, Registers)
 
 
 class Compiler:
@@ -319,19 +325,16 @@ class Compiler:
 
     def _convolution(self, layer: Convolution) -> None:
         weights, bias = self._device.weights[id(layer)]
-        inputs, outputs = layer.source.rows, layer.out.rows
-        kind = layer.weights.shape[2:]
-        if kind == (3, 3):
+        outputs, inputs, *kind = layer.weights.shape
+        if kind == [3, 3]:
             self._winograd(layer, weights, bias)
             return
         source: Any = layer.source
-        depth = layer.weights[0].size
-        if LINE in kind:
+        taps, step = max(kind), LINE if kind[0] == LINE else 1
+        if _is_copied(layer, self._device.parameters):
             source = self._batch.lines
-            self._plain(
-                "lines", (SQUARES * self._boards, inputs), layer.source, source, kind[1] == LINE, inputs, self._boards
-            )
-        squares = layer.out.squares
+            self._plain("lines", (SQUARES * self._boards, inputs), layer.source, source, step, inputs, self._boards)
+            inputs, taps = taps * inputs, 1
         self._product(
             self._device.parameters.direct,
             weights,
@@ -339,11 +342,13 @@ class Compiler:
             layer.out,
             1,
             outputs,
-            squares,
-            depth,
+            layer.out.squares,
+            inputs,
             bias=bias,
             residual=layer.residual,
             activation=layer.activation,
+            taps=taps,
+            step=step,
         )
 
     def _winograd(self, layer: Convolution, weights: Any, bias: Any) -> None:
@@ -393,6 +398,8 @@ class Compiler:
         bias: Any = None,
         residual: Value | None = None,
         activation: int = 0,
+        taps: int = 1,
+        step: int = 1,
     ) -> None:
         columns = squares * self._boards
         if isinstance(shape, Wmma):
@@ -411,9 +418,9 @@ class Compiler:
         )
         if isinstance(shape, Registers):
             width = shape.columns if squares % shape.columns == 0 else 1
-            kernel = self._device.kernels.gemm(shape, width)
+            kernel = self._device.kernels.gemm(shape, width, taps)
             sizes = (-(-rows // shape.rows), columns // width, count)
-            self._append(kernel, sizes, *arguments, columns, depth, local=(1, 1, 1))
+            self._append(kernel, sizes, *arguments, columns, depth, step, local=(1, 1, 1))
         else:
             columns *= self._lanes
             sizes = (-(-rows // shape.MWG) * shape.MDIMC, -(-columns // shape.NWG) * shape.NDIMC, count)
