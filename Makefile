@@ -117,8 +117,9 @@ soak: $(VENV)/.extras $(VENV)/.installed  ## the long tests, their figures to ou
 bench: $(VENV)/.extras $(VENV)/.installed  ## every benchmark, one JSON object each
 	@for file in $(filter-out benchmarks/book_growth.py benchmarks/gpu_%.py,$(wildcard benchmarks/*.py)); do echo "$$file"; $(BIN)/python "$$file" --json || exit 1; done
 
+# With --quiet MkDocs counts no warnings.
 docs: $(VENV)/.docs  ## the documentation as a site in build/site; every link and docstring is checked
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo build/site/index.html
 
 wheel: $(VENV)/.created  ## a wheel in dist, built in isolation
