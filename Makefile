@@ -24,7 +24,7 @@ SHORT := tests/shogi tests/book tests/files tests/arena/statistics tests/data/fo
 TSC := $(VENV)/javascript/node_modules/typescript/bin/tsc
 BIOME := $(VENV)/javascript/node_modules/@biomejs/biome/bin/biome
 
-.PHONY: help demo install check test lint format types javascript imports stubs stub-check sanitize size soak bench wheel clean
+.PHONY: help demo install check test lint format types javascript imports stubs stub-check sanitize size soak bench docs wheel clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -42,7 +42,7 @@ $(VENV)/.created:
 	@touch $@
 
 # Of one group alone, for what needs neither the package nor torch.
-$(VENV)/.lint $(VENV)/.imports: $(VENV)/.%: $(VENV)/.created pyproject.toml constraints.txt
+$(VENV)/.lint $(VENV)/.imports $(VENV)/.docs: $(VENV)/.%: $(VENV)/.created pyproject.toml constraints.txt
 	$(BIN)/python -m pip install -qq --group $*
 	@touch $@
 
@@ -116,6 +116,11 @@ soak: $(VENV)/.extras $(VENV)/.installed  ## the long tests, their figures to ou
 # The others take a folder, hours or a GPU.
 bench: $(VENV)/.extras $(VENV)/.installed  ## every benchmark, one JSON object each
 	@for file in $(filter-out benchmarks/book_growth.py benchmarks/gpu_%.py,$(wildcard benchmarks/*.py)); do echo "$$file"; $(BIN)/python "$$file" --json || exit 1; done
+
+# With --quiet MkDocs counts no warnings.
+docs: $(VENV)/.docs  ## the documentation as a site in build/site; every link and docstring is checked
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	@echo build/site/index.html
 
 wheel: $(VENV)/.created  ## a wheel in dist, built in isolation
 	$(BIN)/pip wheel -qq --no-deps --wheel-dir dist .

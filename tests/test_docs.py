@@ -7,8 +7,8 @@ import pytest
 import typer
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDERS = ".", "docs", "docs/measurements", "examples", "studies"
-PAGES = sorted(page for folder in FOLDERS for page in (ROOT / folder).glob("*.md"))
+PATTERNS = "*.md", "docs/**/*.md", "examples/*.md", "studies/*.md", "src/**/*.md"
+PAGES = sorted(page for pattern in PATTERNS for page in ROOT.glob(pattern))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -59,10 +59,11 @@ def test_anchors_lead_to_headings(page: Path) -> None:
     assert lost == []
 
 
-def test_the_list_of_commands_has_all_of_them() -> None:
+@pytest.mark.parametrize("page", ["README.md", "README.ja.md"])
+def test_the_list_of_commands_has_all_of_them(page: str) -> None:
     from command_app import app
 
-    listed = set(re.findall(r"^\| `([a-z][a-z -]*)` \|", (ROOT / "docs/README.md").read_text(encoding="utf-8"), re.M))
+    listed = set(re.findall(r"^\| `([a-z][a-z -]*)` \|", (ROOT / "docs" / page).read_text(encoding="utf-8"), re.M))
     group = typer.main.get_command(app)
     names = set(group.commands) | {
         f"{name} {word}" for name, command in group.commands.items() for word in getattr(command, "commands", ())
@@ -85,3 +86,16 @@ def test_options_on_the_pages_exist() -> None:
             given = (word.replace("_", "-") for word in rest if re.fullmatch(r"--?[a-zA-Z][\w-]*", word))
             unknown += [f"{page.name}: {' '.join(words[:2])} {option}" for option in given if option not in known]
     assert unknown == []
+
+
+def test_every_page_has_its_place_in_the_navigation_of_the_site() -> None:
+    named = re.findall(r"^ +- (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE)
+    assert sorted(named) == [page.relative_to(ROOT).as_posix() for page in PAGES]
+
+
+def test_japanese_pages_and_their_english_ones_link_to_each_other() -> None:
+    for page in PAGES:
+        english = page.with_name(page.name.replace(".ja.md", ".md"))
+        if english != page:
+            assert f"[English]({english.name})" in page.read_text(encoding="utf-8"), page
+            assert f"[日本語]({page.name})" in english.read_text(encoding="utf-8"), english

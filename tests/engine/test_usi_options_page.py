@@ -1,8 +1,9 @@
-"""docs/usi-options.md describes the options that the engine has: types, defaults, ranges, other names, order."""
+"""docs/usi-options.md and its Japanese page describe the options that the engine has: types, defaults, ranges."""
 
 import re
 from pathlib import Path
 
+import pytest
 from places import ROOT
 
 from fukayomi import __version__
@@ -10,12 +11,13 @@ from fukayomi.engine.settings import IGNORED_OPTIONS, usi_options
 from fukayomi.usi.options import Option
 
 PAGE = (ROOT / "docs" / "usi-options.md").read_text(encoding="utf-8")
+JAPANESE = (ROOT / "docs" / "usi-options.ja.md").read_text(encoding="utf-8")
 
 
-def rows() -> list[list[str]]:
+def rows(page: str) -> list[list[str]]:
     """The rows of the tables; one for a range of names (`A2` to `A8`) counts for each of them."""
     found: list[list[str]] = []
-    for line in PAGE.splitlines():
+    for line in page.replace(" ～ ", " to ").splitlines():
         if not line.startswith("| `"):
             continue
         name, *cells = [cell.strip() for cell in line.split("|")[1:-1]]
@@ -26,7 +28,7 @@ def rows() -> list[list[str]]:
     return found
 
 
-ROWS = rows()
+ROWS = rows(PAGE)
 
 
 def row_of(option: Option) -> list[str]:
@@ -39,8 +41,9 @@ def row_of(option: Option) -> list[str]:
     return [f"`{option.name}`", str(option.kind), shown, choices or limits]
 
 
-def test_every_option_is_described_as_it_is() -> None:
-    assert [row[:4] for row in ROWS] == [row_of(option) for option in usi_options().declared]
+@pytest.mark.parametrize("page", [PAGE, JAPANESE], ids=["English", "Japanese"])
+def test_every_option_is_described_as_it_is(page: str) -> None:
+    assert [row[:4] for row in rows(page)] == [row_of(option) for option in usi_options().declared]
 
 
 def test_dlshogis_default_and_a_meaning_stand_beside_each() -> None:

@@ -111,7 +111,10 @@ def generate(
         parallel: Games at once at most; 0: 64 a device, or enough to fill two batches of each slot. Those that fill the
             batches are in play, the others take over where one waits or ends.
         devices: Number of devices that run the network.
-        device, precision, threads, batch_size: As for `Network`.
+        device: As for `Network`.
+        precision: As for `Network`.
+        threads: As for `Network`.
+        batch_size: As for `Network`.
         cache_mb: Memory in MiB for what a network has said of positions; 0: none.
         reproducible: Run full batches, whatever is in them. A network then says the same of a position in each, and
             a game that is played again is the same game. The last games of a run take longer.

@@ -70,7 +70,13 @@ def play_networks(
         networks: Name and network. Each has as many devices as the first.
         games: Games in total.
         playouts: Visits of the root's moves, for each move of a game.
-        openings, folder, sprt, seed, tournament, event, listener: As in `play_match`.
+        openings: As in `play_match`.
+        folder: As in `play_match`.
+        sprt: As in `play_match`.
+        seed: As in `play_match`.
+        tournament: As in `play_match`.
+        event: As in `play_match`.
+        listener: As in `play_match`.
         max_plies: A game is a draw after this many plies, at most 512.
         parallel: Games at once at most; 0: enough to fill the batches.
         reproducible: Run full batches, whatever is in them: for networks whose answers depend on the size of a batch.
