@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING
 from fukayomi._lazy import lazy
 
 if TYPE_CHECKING:
-    from fukayomi.clients.csa.client import CsaClient, CsaLoginError, Score
-    from fukayomi.clients.csa.connection import ConnectionLostError
+    from fukayomi.clients.connecting import ConnectionLostError
+    from fukayomi.clients.csa.client import CsaClient, CsaLoginError
     from fukayomi.clients.csa.server import CsaServer, ServerError
     from fukayomi.clients.csa.settings import PlaySettings, ServeSettings
     from fukayomi.clients.csa.text import CsaProtocolError, GameSummary
     from fukayomi.clients.engine import usi_player
-    from fukayomi.clients.listener import OnlineGame, OnlineListener
+    from fukayomi.clients.listener import OnlineGame, OnlineListener, Score
     from fukayomi.clients.secrets import Secret, SecretError, read_secret
 
 __all__ = [
@@ -50,13 +50,13 @@ __all__ = [
 __getattr__, __dir__ = lazy(
     __name__,
     {
-        ".csa.client": ("CsaClient", "CsaLoginError", "Score"),
-        ".csa.connection": ("ConnectionLostError",),
+        ".connecting": ("ConnectionLostError",),
+        ".csa.client": ("CsaClient", "CsaLoginError"),
         ".csa.server": ("CsaServer", "ServerError"),
         ".csa.settings": ("PlaySettings", "ServeSettings"),
         ".csa.text": ("CsaProtocolError", "GameSummary"),
         ".engine": ("usi_player",),
-        ".listener": ("OnlineGame", "OnlineListener"),
+        ".listener": ("OnlineGame", "OnlineListener", "Score"),
         ".secrets": ("Secret", "SecretError", "read_secret"),
     },
 )

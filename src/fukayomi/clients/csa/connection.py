@@ -6,16 +6,13 @@ import socket
 import time
 from collections.abc import Callable
 
+from fukayomi.clients.connecting import ConnectionLostError
 from fukayomi.clients.csa.text import LONGEST_LINE
 from fukayomi.errors import FukayomiError
 
 CHUNK = 1 << 16
 UNSENT = 1 << 18
 """Bytes that may wait for a peer that does not read; then the connection is given up."""
-
-
-class ConnectionLostError(FukayomiError, ConnectionError):
-    """The connection has ended. The message says how."""
 
 
 class PeerFloodError(FukayomiError):
