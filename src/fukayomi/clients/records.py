@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, Self
@@ -274,7 +274,7 @@ class PlayedGame:
             self._file.close()
 
     @contextlib.contextmanager
-    def _noting(self) -> Iterator[None]:
+    def _noting(self) -> Generator[None]:
         try:
             yield
         except OSError as error:

@@ -78,6 +78,11 @@ class JsonLines(OnlineListener):
         )
 
 
+def listener_of(*, as_json: bool) -> Lines | JsonLines:
+    """The listener of a command."""
+    return JsonLines() if as_json else Lines()
+
+
 def _color(color: Color) -> str:
     return "black" if color == BLACK else "white"
 
