@@ -607,7 +607,7 @@ NONSENSE = [
     b'{"type": "gameState", "moves": "", "status": "started", "btime": -5}\n',
     b'{"type": "gameFull", "id": "../../etc", "state": {}}\n',
     b"x" * 200_000 + b"\n",
-    b"\n" * 6_000_000,
+    b"\n" * 4_500_000,
     b'{"type": "unheardOf", "x": 1}\n',
     b'{"type": "chatLine", "room": "player", "username": "x", "text": "hello"}\n',
 ]

@@ -23,16 +23,16 @@ TOKEN = "moonlight_token"
 NAMES = {BLACK: "sente", WHITE: "gote"}
 CUT = object()
 Opponent = Callable[["ServerGame"], str]
-"""Chooses an answer: a USI move, ``resign``, or "" for none."""
+"""Chooses an answer: a USI move, ``resign``, ``flag``, ``abort``, or "" for none."""
 
 
-def random_opponent(seed: int, plies: int) -> Opponent:
-    """Plays at random, and resigns after so many moves of the game."""
+def random_opponent(seed: int, plies: int, last: str = "resign") -> Opponent:
+    """Plays at random, and ends the game after so many moves of it."""
     chooser = random.Random(seed)
 
     def choose(game: "ServerGame") -> str:
         if len(game.moves) >= plies:
-            return "resign"
+            return last
         return chooser.choice(game.position.legal_moves).usi()
 
     return choose
@@ -190,6 +190,10 @@ class ServerGame:
         text = self.opponent(self)
         if text == "resign":
             self.end("resign", self.color)
+        elif text == "flag":
+            self.flag()
+        elif text == "abort":
+            self.end("aborted")
         elif text:
             self.play(text)
 
