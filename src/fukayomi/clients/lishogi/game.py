@@ -60,7 +60,7 @@ class _Sent:
     """Moves before it."""
     choice: Choice
     at_s: float = 0.0
-    """When it was sent."""
+    """When it was sent the last time."""
     refusals: int = 0
 
 
@@ -274,7 +274,7 @@ class BotGame:
             await self._take_back(played, same)
         sent = None
         for number, text in enumerate(moves[same:], same + 1):
-            sent = self._hear_move(played, state, text, at_s, is_last=number == len(moves)) or sent
+            sent = self._hear_move(played, state, text, at_s, is_last=number == len(moves), is_whole=is_whole) or sent
         if is_shorter or len(moves) > len(known) or self._state is None or _left(self._state) != _left(state):
             self._turn_began_s = at_s
         self._state = state
@@ -288,7 +288,7 @@ class BotGame:
             await self._take_turn(sent, is_whole=is_whole)
 
     def _hear_move(
-        self, played: PlayedGame, state: GameState, text: str, at_s: float, *, is_last: bool
+        self, played: PlayedGame, state: GameState, text: str, at_s: float, *, is_last: bool, is_whole: bool
     ) -> _Sent | None:
         """A new move; returns what we had sent if it is ours."""
         turn, before, plies = self._position.turn, self._position.copy(), len(played.record)
@@ -301,7 +301,7 @@ class BotGame:
         else:
             choice = sent.choice
             recorded = RecordedMove(move, choice.score_cp, choice.mate, choice.pv, time_ms=time_ms)
-            if sent.at_s:
+            if not is_whole:  # otherwise the pause before the new stream is in it
                 self._lag.add(at_s - sent.at_s)
         played.add(before, recorded, _left(state))
         return sent
