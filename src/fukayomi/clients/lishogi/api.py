@@ -69,7 +69,9 @@ class LishogiApi:
             headers={
                 "Authorization": f"Bearer {self._token.reveal()}",
                 "User-Agent": f"fukayomi/{__version__}",
+                "Accept-Encoding": "identity",  # a line is read when it comes, and is no longer than it looks
             },
+            auto_decompress=False,
             cookie_jar=aiohttp.DummyCookieJar(),
             timeout=aiohttp.ClientTimeout(total=ANSWER_S),
             connector=aiohttp.TCPConnector(limit=0),  # a stream for each game
@@ -137,7 +139,7 @@ class LishogiApi:
             async with self._open.get(
                 self.url + path, headers=headers, timeout=timeout, allow_redirects=False
             ) as response:
-                if response.status != 200:
+                if response.status // 100 != 2:
                     await self._refuse(response)
                 async for chunk in response.content.iter_any():
                     at_s = time.monotonic()
@@ -150,7 +152,7 @@ class LishogiApi:
                         if line := self._text(raw).strip():
                             self._say(f"< {line}")
                             yield line, at_s
-        raise ConnectionLostError("the server closed the stream")
+        raise ConnectionLostError(f"the server closed {path}")
 
     @property
     def _open(self) -> aiohttp.ClientSession:
@@ -164,7 +166,7 @@ class LishogiApi:
                 await self.ready()
                 self._say(f"> {method} {path}{f' {dict(form)}' if form else ''}")
                 async with self._open.request(method, self.url + path, data=form, allow_redirects=False) as response:
-                    if response.status != 200:
+                    if response.status // 100 != 2:
                         await self._refuse(response)
                     text = await self._body(response)
         self._say(f"< {text}")

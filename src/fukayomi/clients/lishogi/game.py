@@ -41,7 +41,8 @@ NO_CLOCK_MS = 10_000
 REFUSALS = 3
 """Refusals of moves in one position before the bot resigns."""
 FAILURES = 6
-"""Wrong messages in a row, in streams one after another, before a game is given up."""
+"""Streams in a row that the server refuses, or that have wrong messages, before a game is given up."""
+NOT_FOUND = 404
 LEAVING_S = 10.0
 """How long the server may take for the result after a resignation from outside."""
 ABORTABLE_PLIES = 2
@@ -136,20 +137,20 @@ class BotGame:
                 known = self._plies
                 try:
                     await self._follow()
-                except (ConnectionLostError, RateLimitedError, LishogiProtocolError) as error:
+                except TokenRefusedError:
+                    raise
+                except (ConnectionLostError, RateLimitedError, RequestRefusedError, LishogiProtocolError) as error:
                     if self._ended.is_set():
                         break
                     if self._plies > known:
                         failures = 0
                         self._backoff.reset()
-                    failures += isinstance(error, LishogiProtocolError)
-                    if failures >= FAILURES:
+                    failures += isinstance(error, RequestRefusedError | LishogiProtocolError)
+                    if failures >= FAILURES or (isinstance(error, RequestRefusedError) and error.status == NOT_FOUND):
                         await self._give_up(str(error))
                     else:
                         await self._backoff.pause(error, self._ended)
-                except TokenRefusedError:
-                    raise
-                except (RequestRefusedError, _NotPlayableError) as error:
+                except _NotPlayableError as error:
                     await self._give_up(str(error))
         finally:
             await self._stop_thinking()
@@ -182,6 +183,7 @@ class BotGame:
 
     async def _follow(self) -> None:
         """Follow one stream, until the game ends, the stream breaks, or a move may be lost."""
+        self._raise_failure()
         self._broken.clear()
         is_known = False
         broken = asyncio.create_task(self._broken.wait())
@@ -209,10 +211,14 @@ class BotGame:
                 await asyncio.wait((line,))
         if not line.cancelled():
             return line.result()
+        self._raise_failure()
+        raise ConnectionLostError(f"{self.game_id}: the server may not have had a move")
+
+    def _raise_failure(self) -> None:
+        """Raise the error of a task that has failed."""
         for task in (self._thinking, self._sending):
             if task is not None and task.done() and not task.cancelled():
                 task.result()
-        raise ConnectionLostError(f"{self.game_id}: the server may not have had a move")
 
     async def _hear_game(self, full: GameFull, at_s: float) -> None:
         """The game as a whole: at the beginning of each stream."""
@@ -359,7 +365,7 @@ class BotGame:
     def _start(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
         def check(task: "asyncio.Task[None]") -> None:
             if not task.cancelled() and task.exception() is not None:
-                self._broken.set()  # the error comes out of `_next`
+                self._broken.set()  # `_raise_failure` raises its error
 
         task = asyncio.create_task(work)
         task.add_done_callback(check)
