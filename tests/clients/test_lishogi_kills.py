@@ -47,4 +47,4 @@ def test_no_game_of_the_bot_is_lost(tmp_path: Path, record_property: Callable[[s
 @pytest.mark.soak
 @pytest.mark.timeout(4000)
 def test_no_game_of_two_hundred_is_lost(tmp_path: Path, record_property: Callable[[str, object], None]) -> None:
-    play(tmp_path, 200, 4, 3600, record_property, pauses=2)
+    play(tmp_path, 200, 2, 3600, record_property, pauses=2)

@@ -20,7 +20,7 @@ from fukayomi import BLACK, WHITE, Result, Termination, read_record
 
 T = TypeVar("T")
 AT_ONCE = 2
-KINDS = ("bot", "streams", "engine", "lost answer", "lost request", "500", "repeats")
+KINDS = ("bot", "streams", "lost answer", "bot", "engine", "500", "bot", "lost request", "repeats")
 """What goes wrong, in turn."""
 ENDS = {
     "resign": Termination.RESIGN,

@@ -214,6 +214,8 @@ class LishogiApi:
             raise ConnectionLostError(f"the server is not to be trusted: {error}") from error
         except TimeoutError as error:
             raise ConnectionLostError(f"{self.url} says nothing") from error
+        except aiohttp.ClientPayloadError as error:
+            raise ConnectionLostError(f"{self.url} broke off its answer") from error
         except (aiohttp.ClientError, OSError) as error:
             if isinstance(error, ConnectionLostError):
                 raise
