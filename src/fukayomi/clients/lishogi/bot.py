@@ -144,12 +144,9 @@ class LishogiBot:
                     f"{self._account.username} is not a bot's account; fukayomi lishogi upgrade makes it one"
                 )
             if self._records is not None and self.settings.per_day is not None:
-                for record in await asyncio.to_thread(lambda: [*self._recent()]):
+                for record in await asyncio.to_thread(list, self._records.recent(DAY_S)):
                     self._met.add_record(record, self._account.username)
             return
-
-    def _recent(self) -> Any:
-        return () if self._records is None else self._records.recent(DAY_S)
 
     async def _play(self) -> None:
         if self._records is not None:
@@ -162,14 +159,15 @@ class LishogiBot:
         while not self._is_done():
             await wait_for(self._changed, STARTING_S)
             self._changed.clear()
-            if self._failed is not None:
-                raise self._failed
             if self._resigns and not has_resigned:
                 has_resigned = True
                 for game in self._games.values():
                     self._start(game.leave())
 
     def _is_done(self) -> bool:
+        """True if the run is over. Raises the error of a task that has failed."""
+        if self._failed is not None:
+            raise self._failed
         self._forget_accepted()
         if self._games or self._accepted:
             return False
@@ -290,13 +288,13 @@ class LishogiBot:
     async def _run(self, game: BotGame) -> None:
         try:
             await game.play()
+            if game.game is not None and game.is_over:
+                self.score.add(game.game)
         finally:
-            del self._games[game.game_id]
+            self._played.append(game.game_id)
             if game.engine is not None:
                 await self._give_back(game.engine)
-        self._played.append(game.game_id)
-        if game.game is not None and game.is_over:
-            self.score.add(game.game)
+            del self._games[game.game_id]
 
     def _new_engine(self) -> ThinkingPlayer:
         engine = ThinkingPlayer(self._player(), self.settings.rules, self.listener)
