@@ -592,6 +592,37 @@ def test_repeated_and_late_states_change_nothing(tmp_path: Path) -> None:
     same(games[0], heard, tmp_path)
 
 
+def test_a_stream_in_the_wrong_order(tmp_path: Path) -> None:
+    async def play(server: LishogiServer, bot: clients.LishogiBot) -> None:
+        await until(lambda: server.events)
+        server.faults.is_disordered = True
+        games.append(server.challenge(BLACK, random_opponent(6, 10)))
+
+    games: list[ServerGame] = []
+    score, heard = run(play, out=tmp_path)
+    assert score.wins == 1
+    same(games[0], heard, tmp_path)
+
+
+def test_a_flood_of_challenges_does_not_disturb_a_game(tmp_path: Path) -> None:
+    async def play(server: LishogiServer, bot: clients.LishogiBot) -> None:
+        await until(lambda: server.events)
+        game = server.challenge(BLACK, scripted("3c3d"))
+        await until(lambda: len(game.moves) == 3)
+        flood = [server.challenge(WHITE) for _ in range(400)]
+        game.play("8c8d")
+        await until(lambda: len(game.moves) == 5)
+        await until(lambda: flood[0].id in server.declined)
+        game.end("resign", BLACK)
+        assert {*server.declined.values()} == {"later"}
+        games.append(game)
+
+    games: list[ServerGame] = []
+    score, heard = run(play, out=tmp_path)
+    assert score.games == 1
+    same(games[0], heard, tmp_path)
+
+
 NONSENSE = [
     b"{\n",
     b'{"type": "gameState", "mov',

@@ -50,6 +50,8 @@ class Faults:
     """The same, and it is not done."""
     repeats: bool = False
     """Every state is sent twice, and then an older one."""
+    is_disordered: bool = False
+    """The stream of a game begins with a wrong state, and has the game as a whole twice."""
     is_silent: bool = False
     """Streams are open and have nothing, not even empty lines."""
 
@@ -416,7 +418,10 @@ class LishogiServer:
     async def _stream_game(self, request: web.Request) -> web.StreamResponse:
         game = self._game(request)
         game.opened += 1
-        return await self._stream(request, game.streams, [game.full(self.own)], lambda: game.is_over)
+        first = [game.full(self.own)]
+        if self.faults.is_disordered:
+            first = [game.state() | {"moves": "9g9f"}, *first, *first]
+        return await self._stream(request, game.streams, first, lambda: game.is_over)
 
     async def _stream(
         self, request: web.Request, streams: list[asyncio.Queue[Any]], first: list[Any], is_over: Callable[[], bool]
