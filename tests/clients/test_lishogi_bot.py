@@ -17,6 +17,7 @@ from fukayomi.arena.game.time_control import TimeControl
 from fukayomi.clients import connecting
 from fukayomi.clients.lishogi import api as api_module
 from fukayomi.clients.lishogi.settings import BotError
+from fukayomi.clients.records import RecordFolder
 from fukayomi.shogi.record import RecordedMove
 from fukayomi.usi.client import SearchAnswer
 from fukayomi.usi.text import BestMove, Go, Info, UsiScore
@@ -795,6 +796,31 @@ def test_addresses(url: str, wrong: str) -> None:
     with pytest.raises(BotError, match=wrong):
         clients.BotSettings(url=url)
     assert clients.BotSettings(url="https://lishogi.org/").url == "https://lishogi.org"
+
+
+def test_a_bot_that_leaves_does_not_wait_for_ever_for_a_server_that_has_gone(tmp_path: Path) -> None:
+    heard = Heard()
+
+    async def main() -> clients.Score:
+        server = LishogiServer()
+        await server.__aenter__()
+        settings = clients.BotSettings(url=server.url, out=tmp_path)
+        token = clients.Secret(TOKEN)
+        bot = clients.LishogiBot(settings, token, lambda: in_process(Chooser()), listener=heard)
+        running = asyncio.create_task(bot.run())
+        await until(lambda: server.events)
+        game = server.challenge(BLACK, scripted("3c3d"))
+        await until(lambda: len(heard.moves) == 3)
+        assert len(game.moves) == 3
+        await server.__aexit__()
+        bot.finish()
+        async with asyncio.timeout(PATIENCE_S):
+            return await running
+
+    assert asyncio.run(main()).games == 0
+    assert [note for note in heard.notes if note.endswith("game0001 is left to the next run")]
+    with RecordFolder(tmp_path, goes_on=True) as folder:
+        assert folder.left() == ["game0001"]
 
 
 def test_games_that_an_earlier_run_left_go_on_or_get_their_end(tmp_path: Path) -> None:

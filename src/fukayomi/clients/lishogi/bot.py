@@ -277,6 +277,7 @@ class LishogiBot:
             self._account.id,
             self.settings,
             self._api,
+            self._finishing,
             self._borrow,
             self._lag,
             self._records,

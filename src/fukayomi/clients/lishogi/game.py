@@ -41,7 +41,8 @@ NO_CLOCK_MS = 10_000
 REFUSALS = 3
 """Refusals of moves in one position before the bot resigns."""
 FAILURES = 6
-"""Streams in a row that the server refuses, or that have wrong messages, before a game is given up."""
+"""Streams in a row that the server refuses, or that have wrong messages, before a game is given up; or that cannot be
+opened, before a bot that leaves does not wait for the end of the game."""
 NOT_FOUND = 404
 LEAVING_S = 10.0
 """How long the server may take for the result after a resignation from outside."""
@@ -73,6 +74,8 @@ class BotGame:
         own_id: The account of the bot.
         settings: The bot's.
         api: The server.
+        finishing: Set when the bot leaves after its games. A game whose server does not answer is then left to the next
+            run after a minute.
         borrow: Gets an engine for the game, when there is one; it is called once at most.
         lag: The delays measured so far; learns more.
         records: Where the record goes; None: it is not saved.
@@ -85,6 +88,7 @@ class BotGame:
         own_id: str,
         settings: BotSettings,
         api: LishogiApi,
+        finishing: asyncio.Event,
         borrow: Callable[[], Awaitable[ThinkingPlayer]],
         lag: Lag,
         records: RecordFolder | None,
@@ -94,7 +98,8 @@ class BotGame:
         self.engine: ThinkingPlayer | None = None
         """The engine that was borrowed."""
         self._own_id, self._settings, self._api = own_id, settings, api
-        self._borrow, self._lag, self._records, self._listener = borrow, lag, records, listener
+        self._finishing, self._borrow = finishing, borrow
+        self._lag, self._records, self._listener = lag, records, listener
         self._backoff = Backoff(settings.reconnects, listener)
         self._played: PlayedGame | None = None
         self._side: EngineSide | None = None
@@ -148,6 +153,9 @@ class BotGame:
                     failures += isinstance(error, RequestRefusedError | LishogiProtocolError)
                     if failures >= FAILURES or (isinstance(error, RequestRefusedError) and error.status == NOT_FOUND):
                         await self._give_up(str(error))
+                    elif self._finishing.is_set() and self._backoff.failures >= FAILURES:
+                        self._listener.note(f"{error}; {self.game_id} is left to the next run")
+                        break
                     else:
                         await self._backoff.pause(error, self._ended)
                 except _NotPlayableError as error:
