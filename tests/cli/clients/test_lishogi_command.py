@@ -110,6 +110,7 @@ def test_the_first_ctrl_c_leaves_after_the_game_and_the_second_resigns(start: St
     assert [event["outcome"] for event in events(printed) if event["event"] == "ended"] == ["loss"]
 
 
+@pytest.mark.slow
 def test_errors_are_one_line_and_name_the_remedy(start: Start, site: ServerThread, tmp_path: Path) -> None:
     file = tmp_path / "none"
     cases = [
@@ -130,6 +131,7 @@ def test_errors_are_one_line_and_name_the_remedy(start: Start, site: ServerThrea
         assert process.returncode == code, error
 
 
+@pytest.mark.slow
 def test_an_account_becomes_a_bot_when_the_user_says_so(start: Start, site: ServerThread) -> None:
     site.server.title = None
     address = ["--url", site.server.url]
