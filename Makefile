@@ -57,7 +57,7 @@ $(VENV)/.installed: $(VENV)/.build-tools $(PACKAGE)
 	@touch $@
 
 $(VENV)/.extras: $(VENV)/.build-tools pyproject.toml constraints.txt
-	unset PIP_BUILD_CONSTRAINT; $(BIN)/pip install -qq --no-build-isolation --config-settings=cmake.define.FUKAYOMI_WERROR=ON '.[train,openvino,fleet,web]' --group dev
+	unset PIP_BUILD_CONSTRAINT; $(BIN)/pip install -qq --no-build-isolation --config-settings=cmake.define.FUKAYOMI_WERROR=ON '.[train,openvino,fleet,lishogi,web]' --group dev
 	@touch $(VENV)/.installed $@
 
 check: lint imports types  ## lint, imports, types and the short tests: two minutes

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 EXTRAS = (
-    "matplotlib", "onnxscript", "openvino", "ray", "safetensors", "scipy", "starlette", "tensorboard", "torch",
-    "uvicorn", "yaml",
+    "aiohttp", "matplotlib", "onnxscript", "openvino", "ray", "safetensors", "scipy", "starlette", "tensorboard",
+    "torch", "uvicorn", "yaml",
 )  # fmt: skip
 GAME = Path(__file__).parents[1] / "examples" / "game.csa"
 PROGRAM = f"import sys; sys.modules.update(dict.fromkeys({EXTRAS!r})); from fukayomi.__main__ import main; main()"
@@ -50,3 +50,8 @@ def test_games_are_analysed(tmp_path: Path) -> None:
 
 def test_what_is_missing_is_told_with_its_remedy() -> None:
     assert ".[openvino]" in run("doctor")
+    bot = subprocess.run(
+        (sys.executable, "-c", PROGRAM, "lishogi", "play"), capture_output=True, text=True, check=False
+    )
+    assert bot.returncode == 1
+    assert "this command needs aiohttp: pip install '.[lishogi]' in a checkout of fukayomi" in bot.stderr

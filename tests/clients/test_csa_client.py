@@ -9,7 +9,7 @@ import pytest
 from csa_server import Script, Scripted, scripted_server
 from places import HELPERS
 
-import fukayomi.clients.csa.client as client_module
+import fukayomi.clients.connecting as connecting
 from fukayomi import BLACK, WHITE, Move, Position, Record, Result, Termination, clients, read_record
 from fukayomi.arena.game.player import InProcessPlayer, MovePlayer
 from fukayomi.arena.game.rules import EngineSettings
@@ -27,7 +27,7 @@ PONDER = [sys.executable, str(HELPERS / "ponder_engine.py")]
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client_module, "FIRST_PAUSE_S", 0.01)
+    monkeypatch.setattr(connecting, "FIRST_PAUSE_S", 0.01)
 
 
 class Heard(clients.OnlineListener):

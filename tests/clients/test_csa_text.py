@@ -5,7 +5,8 @@ from itertools import pairwise
 import pytest
 
 from fukayomi import BLACK, WHITE, Position, Record, Result, Termination
-from fukayomi.clients.csa.clock import CsaClock, CsaTime, with_margin
+from fukayomi.clients.clock import with_margin
+from fukayomi.clients.csa.clock import CsaClock, CsaTime
 from fukayomi.clients.csa.text import (
     CsaProtocolError,
     Echo,

@@ -22,15 +22,16 @@ KINDS = ("server", "one", "two", "engine")
 
 
 class Program:
-    """A command of fukayomi, which writes JSON lines."""
+    """A command of fukayomi that plays outside, which writes JSON lines. The secret is in the environment."""
 
-    def __init__(self, log: Path, *arguments: object) -> None:
-        self.arguments = [sys.executable, "-m", "fukayomi", "csa", *map(str, arguments), "--json"]
+    def __init__(self, log: Path, *arguments: object, secret: tuple[str, str] = ("CSA_PASSWORD", "moonlight")) -> None:
+        self.arguments = [sys.executable, "-m", "fukayomi", *map(str, arguments), "--json"]
+        self.secret = secret
         self.log = log
         self.start()
 
     def start(self) -> None:
-        environment = {**os.environ, "FUKAYOMI_CSA_PASSWORD": "moonlight"}
+        environment = {**os.environ, f"FUKAYOMI_{self.secret[0]}": self.secret[1]}
         with self.log.open("a", encoding="utf-8") as out:
             self.process = subprocess.Popen(self.arguments, stdout=out, stderr=out, env=environment)
 
@@ -73,13 +74,13 @@ class Table:
         self.folder, self.port = folder, port
         self.kills = Counter[str]()
         self.server = Program(
-            folder / "server.log", "serve", "--port", port, "--out", folder / "server", "--max-plies", plies
+            folder / "server.log", "csa", "serve", "--port", port, "--out", folder / "server", "--max-plies", plies
         )
         self.clients = {name: self._client(name) for name in ("one", "two")}
 
     def _client(self, name: str) -> Program:
         return Program(
-            self.folder / f"{name}.log", "play", "127.0.0.1", "--port", self.port, "--name", name, "--game",
+            self.folder / f"{name}.log", "csa", "play", "127.0.0.1", "--port", self.port, "--name", name, "--game",
             "kill-20-1F", "--engine", ENGINE, "--out", self.folder / name, "--margin", "50",
         )  # fmt: skip
 

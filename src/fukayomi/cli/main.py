@@ -56,6 +56,8 @@ _COMMANDS = {
     "positions disagree": "arena.disagree:disagree",
     "csa play": "clients.csa:play",
     "csa serve": "clients.csa:serve",
+    "lishogi play": "clients.lishogi:play",
+    "lishogi upgrade": "clients.lishogi:upgrade",
     "selfplay": "learning.selfplay:selfplay",
     "train": "learning.train:train",
     "learn": "loop.learn:learn",
@@ -111,6 +113,7 @@ def make_app(words: Sequence[str] = ()) -> typer.Typer:
     groups["csa"] = typer.Typer(
         name="csa", help="Games on CSA servers such as floodgate, and a server for friends.", no_args_is_help=True
     )
+    groups["lishogi"] = typer.Typer(name="lishogi", help="A bot on lishogi, with any USI engine.", no_args_is_help=True)
     if " ".join(words[:2]) in _COMMANDS and words[0] == "learn":  # `learn` itself takes a file
         groups["learn"] = typer.Typer(name="learn", no_args_is_help=True)
     app.callback()(fukayomi)

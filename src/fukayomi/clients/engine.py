@@ -72,14 +72,16 @@ class ThinkingPlayer:
         own = position.copy()
         await self._call(lambda: self.player.ponder(own, go))
 
-    async def game_over(self, result: str) -> None:
-        """Report the result: ``win``, ``lose`` or ``draw``. A player that has broken down starts again with the next
-        game."""
+    async def game_over(self, outcome: str) -> None:
+        """Report the result. A player that has broken down starts again with the next game.
 
+        Args:
+            outcome: ``win``, ``loss``, or anything else: USI has a word for draws, and none for broken games.
+        """
         self.allow()
 
         def tell() -> None:
-            self.player.game_over(result)
+            self.player.game_over({"win": "win", "loss": "lose"}.get(outcome, "draw"))
             if failure := self.player.take_failure():
                 self._listener.note(f"{failure.engine}: {failure.detail}")
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from fukayomi.listener import Listener
 from fukayomi.shogi import Color
-from fukayomi.shogi.record import Record, RecordedMove
+from fukayomi.shogi.record import Record, RecordedMove, Result, winner_is
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +22,39 @@ class OnlineGame:
     """Grows with the game; complete when the game has ended."""
     path: Path | None = None
     """The CSA file of a game that has ended; the KIF file lies beside it. None: it was not saved."""
+
+    @property
+    def outcome(self) -> str:
+        """``win``, ``loss``, ``draw`` or ``none`` for our side; ``none`` for a server."""
+        result = self.record.result
+        if result is Result.DRAW:
+            return "draw"
+        if result is Result.UNKNOWN or self.color is None:
+            return "none"
+        return "win" if result == winner_is(self.color) else "loss"
+
+
+@dataclass(slots=True)
+class Score:
+    """Results of the games of a client."""
+
+    wins: int = 0
+    losses: int = 0
+    draws: int = 0
+    unfinished: int = 0
+    """Games without a result: broken off, or cut off by a connection that broke."""
+
+    @property
+    def games(self) -> int:
+        """All games."""
+        return self.wins + self.losses + self.draws + self.unfinished
+
+    def add(self, game: OnlineGame) -> None:
+        """Count a game that has ended."""
+        self.wins += game.outcome == "win"
+        self.losses += game.outcome == "loss"
+        self.draws += game.outcome == "draw"
+        self.unfinished += game.outcome == "none"
 
 
 class OnlineListener(Listener):

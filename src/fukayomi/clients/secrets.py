@@ -35,6 +35,10 @@ class Secret:
         """The text itself."""
         return self._text
 
+    def hidden_in(self, text: str) -> str:
+        """A text without the secret, which a peer may have repeated."""
+        return text.replace(self._text, HIDDEN)
+
     def __repr__(self) -> str:
         return f"Secret({HIDDEN})"
 

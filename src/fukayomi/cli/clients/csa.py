@@ -1,27 +1,29 @@
 """``fukayomi csa play`` and ``fukayomi csa serve``: games on CSA servers, and a server."""
 
-import asyncio
-import contextlib
-import threading
-import time
-from collections.abc import Awaitable, Callable, Generator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 import typer
 
 from fukayomi.arena.game.player import PlayerFailedError
 from fukayomi.arena.game.rules import Rules
-from fukayomi.cli.clients.online_lines import JsonLines, Lines
-from fukayomi.cli.common.errors import exit_stopped, fail
+from fukayomi.cli.clients.online import (
+    EngineOptions,
+    Json,
+    end_after,
+    engine_maker,
+    prefixed,
+    protocol_log,
+    run_steps,
+    score_text,
+)
+from fukayomi.cli.clients.online_lines import listener_of
+from fukayomi.cli.common.errors import fail
 from fukayomi.cli.common.options import given_options, options_of
 from fukayomi.clients.csa.settings import PlaySettings, ServeSettings
 
 PASSWORD = "FUKAYOMI_CSA_PASSWORD"
 """Environment variable of the password."""
-Json = Annotated[bool, typer.Option("--json", help="Print a JSON object a line for each event.")]
 Host = Annotated[str, typer.Argument(metavar="HOST", help="Name or address of the server.")]
 
 
@@ -33,22 +35,6 @@ class GameOptions:
         Path | None, typer.Option(metavar="FILE", show_default=f"the environment variable {PASSWORD}")
     ] = None
     """File whose first line is the password."""
-
-
-@dataclass(frozen=True)
-class EngineOptions:
-    """Options for the engine."""
-
-    PANEL: ClassVar = "Engine"
-
-    engine: Annotated[str, typer.Option(metavar="COMMAND")] = "fukayomi-usi"
-    """A USI engine: program and arguments."""
-    option: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE")] = None
-    """A USI option of the engine; repeat for several."""
-    undeclared_options: Annotated[bool, typer.Option("--undeclared-options")] = False
-    """Send options all the same that the engine does not declare."""
-    engine_dir: Annotated[Path | None, typer.Option(metavar="PATH")] = None
-    """Working directory of the engine."""
 
 
 @options_of(
@@ -76,38 +62,23 @@ def play(host: Host, games: GameOptions, engine: EngineOptions, options: PlayOpt
     Ctrl-C (or SIGTERM) leaves after the game, a second one resigns and leaves, a third leaves at once. The exit code is
     0 when the --games have been played, or when the first Ctrl-C ended the program. docs/clients.md has more.
     """
-    from fukayomi.arena.game.rules import split_command
-    from fukayomi.cli.arena.match_options import split_option
     from fukayomi.clients.csa.client import CsaClient
-    from fukayomi.clients.engine import usi_player
     from fukayomi.clients.secrets import read_secret
 
-    listener = _listener(as_json=as_json)
-    settings = PlaySettings(host=host, **_settings(games, "password_file"), **_settings(options, "log"))
+    listener = listener_of(as_json=as_json)
+    settings = PlaySettings(host=host, **given_options(games, "password_file"), **given_options(options, "log"))
     secret = read_secret(games.password_file, PASSWORD, "the password", "--password-file", listener)
-    own = dict(split_option("--option", text, "=", "KEY=VALUE") for text in engine.option or [])
-    command = split_command(engine.engine, Path.cwd())
-    with _log(options.log) as log:
-        player = usi_player(
-            settings.name,
-            command,
-            own,
-            directory=engine.engine_dir,
-            undeclared_options=engine.undeclared_options,
-            log=_prefixed(log, "usi"),
-        )
-        client = CsaClient(settings, secret, player, listener=listener, log=_prefixed(log, "csa"))
+    with protocol_log(options.log) as log:
+        player = engine_maker(engine, settings.name, log)()
+        client = CsaClient(settings, secret, player, listener=listener, log=prefixed(log, "csa"))
         steps = (client.finish, client.resign)
         said = ("leaving after this game; Ctrl-C again resigns", "resigning")
         try:
-            presses = _run(client.run, steps, said)
+            presses = run_steps(client.run, steps, said)
         except PlayerFailedError as error:
             fail(str(error))
-    score = client.score
-    counts = f"{score.wins} won, {score.losses} lost, {score.draws} drawn, {score.unfinished} broken off"
-    listener.note(f"{score.games} games: {counts}")
-    if presses > 1:
-        exit_stopped(None)
+    listener.note(score_text(client.score))
+    end_after(presses)
 
 
 @options_of(ServeSettings, "host", "port", "clock", "games", "out", panel="Games")
@@ -144,8 +115,12 @@ def serve(options: ServeOptions, rules: ServeRules, limits: ServeLimits, as_json
     """
     from fukayomi.clients.csa.server import CsaServer
 
-    listener = _listener(as_json=as_json)
-    given: dict[str, Any] = {**_settings(options), **_settings(limits), "rules": Rules(**_settings(rules))}
+    listener = listener_of(as_json=as_json)
+    given: dict[str, Any] = {
+        **given_options(options),
+        **given_options(limits),
+        "rules": Rules(**given_options(rules)),
+    }
     settings = ServeSettings(**given)
     server = CsaServer(settings, listener)
 
@@ -155,59 +130,6 @@ def serve(options: ServeOptions, rules: ServeRules, limits: ServeLimits, as_json
             await server.run()
 
     steps = (server.finish, server.interrupt)
-    presses = _run(run, steps, ("ending after the games in play; Ctrl-C again breaks them off", "breaking off"))
+    presses = run_steps(run, steps, ("ending after the games in play; Ctrl-C again breaks them off", "breaking off"))
     listener.note(f"{server.played} games")
-    if presses > 1:
-        exit_stopped(None)
-
-
-def _settings(options: object, *without: str) -> dict[str, Any]:
-    return given_options(options, *without)
-
-
-def _listener(*, as_json: bool) -> "Lines | JsonLines":
-    return JsonLines() if as_json else Lines()
-
-
-def _run(main: Callable[[], Awaitable[object]], steps: tuple[Callable[[], None], ...], said: tuple[str, ...]) -> int:
-    """Run an event loop in which each Ctrl-C takes the next step; returns how often it was pressed."""
-    from fukayomi.interruption import Presses
-
-    pressed = 0
-
-    async def run() -> None:
-        loop = asyncio.get_running_loop()
-
-        def press(count: int) -> None:
-            nonlocal pressed
-            pressed = count
-            loop.call_soon_threadsafe(steps[count - 1])
-            typer.echo(said[count - 1], err=True)
-
-        with Presses(press, len(steps)):
-            await main()
-
-    asyncio.run(run())
-    return pressed
-
-
-@contextmanager
-def _log(path: Path | None) -> Generator[Callable[[str], None] | None]:
-    """A function that adds a line with its time to a file; None without a file."""
-    if path is None:
-        yield None
-        return
-    lock = threading.Lock()
-    with path.open("a", encoding="utf-8", errors="replace") as file:
-
-        def write(line: str) -> None:
-            text = f"{time.strftime('%Y-%m-%d %H:%M:%S')}.{time.time_ns() // 1_000_000 % 1000:03} {line}\n"
-            with lock, contextlib.suppress(ValueError):  # closed: an engine says its last words
-                file.write(text)
-                file.flush()
-
-        yield write
-
-
-def _prefixed(log: Callable[[str], None] | None, word: str) -> Callable[[str], None] | None:
-    return None if log is None else lambda line: log(f"{word} {line}")
+    end_after(presses)

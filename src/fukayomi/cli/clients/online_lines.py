@@ -4,7 +4,6 @@ import sys
 from typing import Any
 
 from fukayomi.cli.common.text import json_text
-from fukayomi.clients.csa.game import score_for
 from fukayomi.clients.listener import OnlineGame, OnlineListener
 from fukayomi.shogi import BLACK, WHITE, Color
 from fukayomi.shogi.record import RecordedMove, Result
@@ -65,7 +64,7 @@ class JsonLines(OnlineListener):
 
     def game_ended(self, game: OnlineGame) -> None:
         record = game.record
-        own = {} if game.color is None else {"outcome": score_for(game.color, record.result)}
+        own = {} if game.color is None else {"outcome": game.outcome}
         self._print(
             "ended",
             id=game.game_id,
@@ -79,6 +78,11 @@ class JsonLines(OnlineListener):
         )
 
 
+def listener_of(*, as_json: bool) -> Lines | JsonLines:
+    """The listener of a command."""
+    return JsonLines() if as_json else Lines()
+
+
 def _color(color: Color) -> str:
     return "black" if color == BLACK else "white"
 
@@ -90,7 +94,7 @@ def _players(game: OnlineGame) -> str:
 def _result(game: OnlineGame) -> str:
     result = game.record.result
     if game.color is not None:
-        return {"win": "won", "loss": "lost", "draw": "drawn", "none": "no result"}[score_for(game.color, result)]
+        return {"win": "won", "loss": "lost", "draw": "drawn", "none": "no result"}[game.outcome]
     if result is Result.UNKNOWN:
         return "no result"
     return "drawn" if result is Result.DRAW else f"{game.names[BLACK if result is Result.BLACK_WIN else WHITE]} wins"

@@ -26,6 +26,7 @@ WEB_MODULES = ("starlette", "uvicorn", "websockets", "anyio", "h11")
 EXTRA_OF_MODULE = {
     "ray": "ray",
     "fsspec": "fleet",
+    "aiohttp": "lishogi",
     **dict.fromkeys(("optuna", "cmaes"), "tune"),
     **dict.fromkeys(MEASURING_MODULES, "measure"),
     **dict.fromkeys(WEB_MODULES, "web"),

@@ -1,19 +1,18 @@
 """A client of CSA servers such as floodgate: it logs in, plays games one after another, and connects again."""
 
 import asyncio
-import random
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from fukayomi.arena.game.player import Player, PlayerFailedError
-from fukayomi.clients.csa.connection import ConnectionLostError, connect
-from fukayomi.clients.csa.game import LEAVING_S, ClientGame, score_for
+from fukayomi.clients.connecting import Backoff, ConnectionLostError
+from fukayomi.clients.csa.connection import connect
+from fukayomi.clients.csa.game import LEAVING_S, ClientGame
 from fukayomi.clients.csa.inbox import Inbox
-from fukayomi.clients.csa.lag import Lag
 from fukayomi.clients.csa.settings import PlaySettings
 from fukayomi.clients.csa.text import SUMMARY_LINES, CsaProtocolError, GameSummary, read_summary
 from fukayomi.clients.engine import ThinkingPlayer
-from fukayomi.clients.listener import SILENT_ONLINE, OnlineListener
+from fukayomi.clients.lag import Lag
+from fukayomi.clients.listener import SILENT_ONLINE, OnlineListener, Score
 from fukayomi.clients.records import RecordFolder
 from fukayomi.clients.secrets import HIDDEN, Secret
 from fukayomi.errors import FukayomiError
@@ -23,28 +22,10 @@ ANSWER_S = 30.0
 """How long a server may take to connect, to answer a login, and to complete a game summary."""
 START_S = 300.0
 """How long the opponent may take to agree."""
-FIRST_PAUSE_S = 1.0
-LONGEST_PAUSE_S = 60.0
 
 
 class CsaLoginError(FukayomiError):
     """The server refuses name or password."""
-
-
-@dataclass(slots=True)
-class Score:
-    """Results of the games of a client."""
-
-    wins: int = 0
-    losses: int = 0
-    draws: int = 0
-    unfinished: int = 0
-    """Games without a result: broken off, or cut off by a connection that broke."""
-
-    @property
-    def games(self) -> int:
-        """All games."""
-        return self.wins + self.losses + self.draws + self.unfinished
 
 
 class CsaClient:
@@ -84,7 +65,7 @@ class CsaClient:
         self._finishing = asyncio.Event()
         self._resigns = False
         self._has_logged_in = False
-        self._failures = 0
+        self._backoff = Backoff(settings.reconnects, listener)
 
     async def run(self) -> Score:
         """Play until the games are played, or `finish` or `resign` is called.
@@ -146,27 +127,12 @@ class CsaClient:
                 return
             if isinstance(error, CsaLoginError) and not self._has_logged_in:
                 raise
-            is_usual = self.score.games > played and not isinstance(error, CsaProtocolError)
-            await self._pause(error, is_usual=is_usual)  # floodgate closes the connection after each game
+            if self.score.games > played and not isinstance(error, CsaProtocolError):
+                await self._backoff.rest(self._finishing)  # floodgate closes the connection after each game
+            else:
+                await self._backoff.pause(error, self._finishing)
         finally:
             self._inbox = None
-
-    async def _pause(self, error: Exception, *, is_usual: bool) -> None:
-        limit = self.settings.reconnects
-        if is_usual:
-            self._failures, pause_s = 0, FIRST_PAUSE_S
-        else:
-            self._failures += 1
-            if limit is not None and self._failures > limit:
-                raise error
-            pause_s = min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2 ** min(10, self._failures - 1))
-            pause_s *= random.uniform(0.75, 1.25)  # many clients do not come back at once
-            self.listener.note(f"{error}; connecting again in {pause_s:.0f} s")
-        try:
-            async with asyncio.timeout(pause_s):
-                await self._finishing.wait()
-        except TimeoutError:
-            pass
 
     async def _login(self, inbox: Inbox) -> None:
         settings, name = self.settings, self.settings.name
@@ -183,7 +149,8 @@ class CsaClient:
                 raise CsaLoginError(f"{settings.host} refuses the name {name} or the password")
             if line.startswith("LOGIN:") and line.endswith(" OK"):
                 break
-        self._has_logged_in, self._failures = True, 0
+        self._has_logged_in = True
+        self._backoff.reset()
 
     async def _line(self, inbox: Inbox, timeout_s: float | None, *, is_agreed: bool = False) -> str:
         """The next line; "" if the user wants to leave: after the proposal of a game only by `resign`."""
@@ -223,7 +190,7 @@ class CsaClient:
             self.listener.note(f"{summary.game_id} is cut off: {error}")
             raise
         finally:
-            self._count(score_for(summary.turn, game.record.result))
+            self.score.add(game.game)
 
     async def _read_summary(self, inbox: Inbox) -> GameSummary:
         lines: list[str] = []
@@ -253,13 +220,6 @@ class CsaClient:
             if line.startswith("REJECT:"):
                 self.listener.note(f"the server says {printable(line[:200])}")
                 return False
-
-    def _count(self, result: str) -> None:
-        score = self.score
-        score.wins += result == "win"
-        score.losses += result == "loss"
-        score.draws += result == "draw"
-        score.unfinished += result == "none"
 
 
 def _with_id(word: str, summary: GameSummary) -> str:

@@ -6,20 +6,17 @@ Time_Unit:1sec  Total_Time:900  Byoyomi:60        fifteen minutes, then a minute
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Self
 
 from fukayomi.arena.game.time_control import LARGEST, GameClock, TimeControl
+from fukayomi.clients.clock import DAY_MS, usi_time
 from fukayomi.errors import InvalidValueError
-from fukayomi.shogi import BLACK, Color
 from fukayomi.shogi.formats.clock import TimeLimit
-from fukayomi.usi.text import Go
 
 _UNIT = re.compile(r"([0-9]{0,6})(msec|sec|min)")
 _UNITS_MS = {"msec": 1, "sec": 1000, "min": 60_000}
 _GAME_NAME = re.compile(r".+-([0-9]{1,6})-([0-9]{1,5})(F?)")
-DAY_MS = 86_400_000
-"""Time that an engine is told of where a side has no limit."""
 
 
 class CsaTimeError(InvalidValueError):
@@ -125,14 +122,11 @@ class CsaTime:
     def control(self) -> TimeControl:
         """The nearest time control of USI, which gives an engine the right time for its next move.
 
-        USI knows neither delays nor byoyomi beside increments: they count as part of the increment, or of byoyomi.
+        USI knows no delays: they count as byoyomi.
         """
         if not self.is_limited:
             return TimeControl(main_ms=DAY_MS)
-        more_ms = self.byoyomi_ms + self.delay_ms
-        if self.increment_ms:
-            return TimeControl(self.total_ms, 0, self.increment_ms + more_ms)
-        return TimeControl(self.total_ms, more_ms)
+        return usi_time(self.total_ms, self.byoyomi_ms + self.delay_ms, self.increment_ms)
 
     def text(self) -> str:
         """The time limit as CSA 3.0 writes it, in seconds: ``900+60+0``."""
@@ -161,18 +155,3 @@ class CsaClock(GameClock):
         if self.time.is_limited:
             used_ms = max(0, units * self.time.unit_ms - self.time.delay_ms)
             self.main_ms = max(0, self.main_ms + self.time.increment_ms - used_ms)
-
-
-def with_margin(go: Go, turn: Color, margin_ms: int) -> Go:
-    """A ``go`` for an engine whose answers take a while on their way: with less time for the side to move.
-
-    The margin is taken from the main time first, then from byoyomi or the increment, of which at least half stays.
-    """
-    own, increment = ("btime_ms", "binc_ms") if turn == BLACK else ("wtime_ms", "winc_ms")
-    main_ms = getattr(go, own) or 0
-    taken_ms = min(margin_ms, main_ms)
-    changes = {own: main_ms - taken_ms}
-    more = increment if getattr(go, increment) else "byoyomi_ms"
-    if (more_ms := getattr(go, more)) and taken_ms < margin_ms:
-        changes[more] = more_ms - min(margin_ms - taken_ms, more_ms // 2)
-    return replace(go, **changes)

@@ -6,41 +6,12 @@ import socket
 import time
 from collections.abc import Callable
 
+from fukayomi.clients.connecting import Allowance, ConnectionLostError, PeerFloodError
 from fukayomi.clients.csa.text import LONGEST_LINE
-from fukayomi.errors import FukayomiError
 
 CHUNK = 1 << 16
 UNSENT = 1 << 18
 """Bytes that may wait for a peer that does not read; then the connection is given up."""
-
-
-class ConnectionLostError(FukayomiError, ConnectionError):
-    """The connection has ended. The message says how."""
-
-
-class PeerFloodError(FukayomiError):
-    """A peer that sends too much: endless lines, or too many. The message goes on after its name."""
-
-
-class Allowance:
-    """How much a peer may send: a store that fills up steadily.
-
-    Args:
-        most: Contents of the full store.
-        per_s: How much comes back in a second.
-    """
-
-    def __init__(self, most: float, per_s: float) -> None:
-        self._most, self._per_s = most, per_s
-        self._left, self._at_s = most, time.monotonic()
-
-    def take(self, count: float) -> bool:
-        """Take something; False if there is not enough left."""
-        now_s = time.monotonic()
-        self._left = min(self._most, self._left + (now_s - self._at_s) * self._per_s)
-        self._at_s = now_s
-        self._left -= count
-        return self._left >= 0
 
 
 class LineConnection:

@@ -5,13 +5,10 @@ import contextlib
 import time
 from dataclasses import dataclass
 
-from fukayomi.arena.game.player import Answer, PlayerFailedError
-from fukayomi.arena.game.referee import DECLARATIONS, continuation, ending_of, score_of
 from fukayomi.arena.game.rules import GameTerms
-from fukayomi.clients.csa.clock import DAY_MS, CsaClock, with_margin
-from fukayomi.clients.csa.connection import ConnectionLostError
+from fukayomi.clients.connecting import ConnectionLostError
+from fukayomi.clients.csa.clock import CsaClock
 from fukayomi.clients.csa.inbox import Inbox
-from fukayomi.clients.csa.lag import Lag
 from fukayomi.clients.csa.settings import PlaySettings
 from fukayomi.clients.csa.text import (
     DECLARE,
@@ -26,22 +23,19 @@ from fukayomi.clients.csa.text import (
     read_echo,
     read_move,
 )
-from fukayomi.clients.engine import ATTEMPTS, ThinkingPlayer
+from fukayomi.clients.engine import ThinkingPlayer
+from fukayomi.clients.lag import Lag
 from fukayomi.clients.listener import OnlineGame, OnlineListener
-from fukayomi.clients.records import GameFile, RecordFolder
-from fukayomi.shogi import BLACK, WHITE, Color, Move, ShogiError
+from fukayomi.clients.records import PlayedGame, RecordFolder
+from fukayomi.clients.side import NO_LIMIT, Choice, EngineSide
+from fukayomi.shogi import BLACK, WHITE
 from fukayomi.shogi.record import Record, RecordedMove, Result, Termination, now, winner_is
 from fukayomi.usi.client import EngineInterruptedError
-from fukayomi.usi.options import OptionError
-from fukayomi.usi.text import RESIGN as USI_RESIGN
-from fukayomi.usi.text import WIN, shorten
 
 SILENCE_S = 180.0
 """How long the server may say nothing after the time of the side to move is over."""
 LEAVING_S = 10.0
 """How long the server may take for the result after a resignation from outside."""
-NO_LIMIT = 10_000
-"""Plies that an engine is told where the server has no limit."""
 
 
 @dataclass(slots=True)
@@ -50,11 +44,7 @@ class _Sent:
 
     text: str
     at_s: float
-    score_cp: int | None = None
-    mate: int | None = None
-    pv: str = ""
-    ponder: str | None = None
-    """The answer that the engine expects."""
+    choice: Choice
 
 
 class ClientGame:
@@ -81,7 +71,7 @@ class ClientGame:
         listener: OnlineListener,
     ) -> None:
         self._summary, self._settings, self._inbox, self._engine = summary, settings, inbox, engine
-        self._lag, self._listener = lag, listener
+        self._listener = listener
         self._color = summary.turn
         self._position = summary.position()
         self._clocks = {color: CsaClock(summary.times[color]) for color in (BLACK, WHITE)}
@@ -90,7 +80,7 @@ class ClientGame:
             self._clocks[turn].charge((played.time_ms or 0) // summary.times[turn].unit_ms)
             turn = turn.opponent
         own = summary.times[self._color]
-        self.record = Record(
+        record = Record(
             initial_sfen=summary.record.initial_sfen,
             moves=list(summary.record.moves),
             black_name=summary.names[BLACK],
@@ -100,9 +90,9 @@ class ClientGame:
             start_time=now(),
             time_limit=own.text(),
         )
-        self._game = OnlineGame(summary.game_id, summary.names, self._color, self.record)
-        self._file: GameFile | None = None
-        self._records = records
+        game = OnlineGame(summary.game_id, summary.names, self._color, record)
+        self._played = PlayedGame(game, records, listener)
+        self._side = EngineSide(engine, self._color, self.terms(summary, settings), lag, listener)
         self._turn_began_s = time.monotonic()
         self._thinking: asyncio.Task[None] | None = None
         self._sent: _Sent | None = None
@@ -117,37 +107,35 @@ class ClientGame:
         limit = summary.max_moves or NO_LIMIT
         return GameTerms(settings.rules.declaration, limit + first_ply - 1, settings.ponder, bool(summary.max_moves))
 
-    async def play(self) -> OnlineGame:
-        """Play to the end.
+    @property
+    def game(self) -> OnlineGame:
+        """The game."""
+        return self._played.game
 
-        Returns:
-            The game. If the connection broke it is an interrupted one, without a result.
+    async def play(self) -> None:
+        """Play to the end. If the connection breaks the game is an interrupted one, without a result.
 
         Raises:
             ConnectionLostError, CsaProtocolError: The connection broke; the game is saved and reported all the same.
         """
-        if self._records is not None:
-            self._begin_file(self._records)
-        self._listener.game_started(self._game)
-        error: Exception | None = None
+        self._played.begin()
+        self._listener.game_started(self.game)
+        record, error = self.game.record, None
         try:
             self._begin_turn(time.monotonic())
-            while not self._is_over:
+            while not self._played.is_over:
                 await self._step()
         except (ConnectionLostError, CsaProtocolError) as failed:
             error = failed
-            self.record.termination, self.record.result = Termination.INTERRUPTED, Result.UNKNOWN
-            self.record.ending_comment = str(failed)
+            record.termination, record.result = Termination.INTERRUPTED, Result.UNKNOWN
+            record.ending_comment = str(failed)
         finally:
             await self._stop_thinking()
-        await self._finish()
+        await self._played.end()
+        await self._engine.game_over(self.game.outcome)
+        self._listener.game_ended(self.game)
         if error is not None:
             raise error
-        return self._game
-
-    @property
-    def _is_over(self) -> bool:
-        return self.record.termination is not Termination.NONE
 
     # ------------------------------------------------------------------------------------------ lines
 
@@ -185,7 +173,7 @@ class ClientGame:
         if line not in OUTCOMES:
             self._reason = line
             return
-        record = self.record
+        record = self.game.record
         record.termination, record.result = ending(self._reason, line, self._color)
         is_lost = record.result == winner_is(self._color.opponent)
         if record.termination is Termination.ILLEGAL_MOVE and is_lost and self._sent is not None:
@@ -204,120 +192,40 @@ class ClientGame:
         sent = None
         if turn == self._color and self._sent is not None and self._sent.text == text:
             sent, self._sent = self._sent, None
-            self._lag.add(at_s - sent.at_s)
-            played = RecordedMove(move, sent.score_cp, sent.mate, sent.pv, time_ms=played.time_ms)
+            self._side.lag.add(at_s - sent.at_s)
+            choice = sent.choice
+            played = RecordedMove(move, choice.score_cp, choice.mate, choice.pv, time_ms=played.time_ms)
         self._position.push(move)
-        self.record.moves.append(played)
-        if self._file is not None:
-            try:
-                self._file.add(before, played)
-            except OSError as error:
-                self._listener.note(f"{self._game.game_id} is not saved: {error}")
-        left_ms = {color: clock.main_ms for color, clock in self._clocks.items()}
-        self._listener.moved(self._game, len(self.record), played, left_ms)
+        self._played.add(before, played, {color: clock.main_ms for color, clock in self._clocks.items()})
         self._begin_turn(at_s)
-        if sent is not None and sent.ponder is not None:
-            await self._ponder(sent.ponder)
+        if sent is not None:
+            await self._side.ponder(self._position, sent.choice.ponder, self._clocks)
 
     # ------------------------------------------------------------------------------------------ our turn
 
     def _begin_turn(self, at_s: float) -> None:
         self._turn_began_s = at_s
         is_ours = self._position.turn == self._color
-        if is_ours and not self._has_resigned and self._ending() is None:
+        if is_ours and not self._has_resigned and self._side.ending(self._position) is None:
             self._engine.allow()
             self._thinking = asyncio.create_task(self._move())
-
-    def _ending(self) -> Termination | None:
-        """The end of the game by the rules, which the server is about to announce; a mate must be resigned."""
-        ended = ending_of(self._position, len(self.record), self._summary.max_moves or NO_LIMIT)
-        return None if ended is None or ended[0] is Termination.MATE else ended[0]
 
     async def _move(self) -> None:
         """Choose a move, and send it."""
         try:
-            answer = None if self._position.is_mated() else await self._choose()
+            choice = await self._side.choose(self._position, self._clocks, self._turn_began_s)
         except EngineInterruptedError:
             return
-        sent = self._to_send(answer)
-        self._sent = sent
-        text = sent.text
-        if self._settings.comments and text[0] in "+-" and sent.score_cp is not None:
-            after = self._position.copy()
-            after.push_usi(answer.move if answer is not None else "")
-            text = f"{text},{comment(after, sent.score_cp, sent.pv)}"
-        sent.at_s = time.monotonic()
-        self._inbox.connection.send(text)
-
-    async def _choose(self) -> Answer | None:
-        """The engine's answer: a legal move, a resignation or a declaration that holds; None: it fails again and again.
-
-        An engine that breaks down is restarted, and thinks in what is left of the time.
-        """
-        turn = self._color
-        clock, opponent = self._clocks[turn], self._clocks[turn.opponent]
-        for attempt in range(1, ATTEMPTS + 1):
-            margin_ms = self._lag.margin_ms
-            if attempt > 1:
-                margin_ms += round(1000 * (time.monotonic() - self._turn_began_s))
-            latest_ms = clock.latest_ms()
-            limit_ms = DAY_MS if latest_ms is None else max(1, latest_ms - margin_ms)
-            go = with_margin(clock.go(turn, opponent), turn, margin_ms)
-            try:
-                answer = await self._engine.think(self._position, go, limit_ms)
-                if self._is_allowed(answer.move):
-                    return answer
-                raise await self._engine.refuse(f"answered {shorten(answer.move)!r}, which is not a legal move")
-            except PlayerFailedError as error:
-                self._listener.note(f"{error}; attempt {attempt} of {ATTEMPTS}")
-            if attempt < ATTEMPTS:
-                try:
-                    await self._engine.prepare(self.terms(self._summary, self._settings))
-                except (PlayerFailedError, OptionError) as error:
-                    self._listener.note(str(error))
-        self._listener.note("the engine does not answer: resigning")
-        return None
-
-    def _is_allowed(self, text: str) -> bool:
-        if text == WIN:
-            return self._position.can_declare_win(DECLARATIONS[self._settings.rules.declaration])
-        return text == USI_RESIGN or self._legal(text) is not None
-
-    def _legal(self, text: str) -> Move | None:
-        try:
-            move = Move.from_usi(text)
-        except ShogiError:
-            return None
-        return move if self._position.is_legal(move) else None
-
-    def _to_send(self, answer: Answer | None) -> _Sent:
-        at_s = time.monotonic()
-        move = None if answer is None else self._legal(answer.move)
-        if answer is None or move is None:
-            return _Sent(DECLARE if answer is not None and answer.move == WIN else RESIGN, at_s)
-        score_cp, mate = score_of(answer.info)
-        sign = 1 if self._color == BLACK else -1
-        best = None if answer.search is None else answer.search.bestmove
-        return _Sent(
-            csa_text(self._position, move),
-            at_s,
-            None if score_cp is None else sign * score_cp,
-            None if mate is None else sign * mate,
-            continuation(self._position, move, answer.info),
-            None if best is None or not self._settings.ponder else best.ponder,
-        )
-
-    async def _ponder(self, expected: str) -> None:
-        """Let the engine think about the answer that it expects, if the game goes on after it."""
-        move = self._legal(expected)
-        if move is None or self._ending() is not None:
-            return
-        after = self._position.copy()
-        after.push(move)
-        if ending_of(after, len(self.record) + 1, self._summary.max_moves or NO_LIMIT) is None:
-            turn = self._color
-            go = self._clocks[turn].go(turn, self._clocks[turn.opponent])
-            await self._engine.ponder(after, with_margin(go, turn, self._lag.margin_ms))
+        if choice.move is None:
+            text = sent = DECLARE if choice.declares else RESIGN
+        else:
+            text = sent = csa_text(self._position, choice.move)
+            if self._settings.comments and choice.score_cp is not None:
+                after = self._position.copy()
+                after.push(choice.move)
+                sent = f"{text},{comment(after, choice.score_cp, choice.pv)}"
+        self._sent = _Sent(text, time.monotonic(), choice)
+        self._inbox.connection.send(sent)
 
     # ------------------------------------------------------------------------------------------ end
 
@@ -327,32 +235,3 @@ class ClientGame:
             self._engine.stop()
             with contextlib.suppress(ConnectionLostError, EngineInterruptedError):
                 await thinking
-
-    async def _finish(self) -> None:
-        """Tell the engine, save the record, report."""
-        record = self.record
-        record.end_time = now()
-        if self._file is not None:
-            try:
-                path = await asyncio.to_thread(self._file.finish)
-                self._game = OnlineGame(self._game.game_id, self._game.names, self._color, record, path)
-            except OSError as error:
-                self._listener.note(f"{self._game.game_id} is not saved: {error}")
-        is_won = record.result == winner_is(self._color)
-        is_lost = record.result == winner_is(self._color.opponent)
-        await self._engine.game_over("win" if is_won else "lose" if is_lost else "draw")
-        self._listener.game_ended(self._game)
-
-    def _begin_file(self, records: RecordFolder) -> None:
-        """Begin the file; a full disk does not end the game."""
-        try:
-            self._file = records.begin(self._summary.game_id, self.record)
-        except OSError as error:
-            self._listener.note(f"{self._game.game_id} is not saved: {error}")
-
-
-def score_for(color: Color, result: Result) -> str:
-    """``win``, ``loss``, ``draw`` or ``none`` for a side."""
-    if result is Result.DRAW:
-        return "draw"
-    return "none" if result is Result.UNKNOWN else "win" if result == winner_is(color) else "loss"

@@ -5,7 +5,8 @@ import contextlib
 import time
 from typing import Any, Self
 
-from fukayomi.clients.csa.connection import ConnectionLostError, LineConnection, PeerFloodError
+from fukayomi.clients.connecting import ConnectionLostError, PeerFloodError
+from fukayomi.clients.csa.connection import LineConnection
 
 QUEUED = 1000
 """Lines that wait; the connection waits with more."""

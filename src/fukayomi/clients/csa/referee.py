@@ -20,7 +20,7 @@ from fukayomi.clients.csa.text import (
     read_move,
 )
 from fukayomi.clients.listener import OnlineGame, OnlineListener
-from fukayomi.clients.records import GameFile, RecordFolder
+from fukayomi.clients.records import PlayedGame, RecordFolder
 from fukayomi.shogi import BLACK, WHITE, Color, Move, Position
 from fukayomi.shogi.formats.notation import western_move
 from fukayomi.shogi.record import Record, RecordedMove, Result, Termination, now, result_of, winner_is
@@ -84,7 +84,7 @@ class RefereedGame:
         self.sides = sides
         self.has_started = False
         """True if both sides agreed."""
-        self._settings, self._records, self._listener = settings, records, listener
+        self._settings, self._listener = settings, listener
         self._clock = clock
         self._clocks = {color: CsaClock(clock, settings.rules.margin_ms) for color in sides}
         self._declaration = DECLARATIONS[settings.rules.declaration]
@@ -93,8 +93,7 @@ class RefereedGame:
         self._record = Record(
             black_name=names[BLACK], white_name=names[WHITE], event=game_id, start_time=now(), time_limit=clock.text()
         )
-        self._game = OnlineGame(game_id, names, None, self._record)
-        self._file: GameFile | None = None
+        self._played = PlayedGame(OnlineGame(game_id, names, None, self._record), records, listener)
         self._heard: asyncio.Queue[_Heard] = asyncio.Queue(QUEUED)
         self._is_over = False
         self._offers: set[Color] = set()
@@ -126,10 +125,10 @@ class RefereedGame:
 
     async def _agree(self) -> bool:
         """Propose the game; True if both sides agree."""
-        game_id, limit = self._game.game_id, self._settings.rules.max_plies
+        game_id, limit = self._played.game.game_id, self._settings.rules.max_plies
         times = dict.fromkeys(self.sides, self._clock)
         for color, side in self.sides.items():
-            side.send(*GameSummary(game_id, self._game.names, color, times, max_moves=limit).lines())
+            side.send(*GameSummary(game_id, self._played.game.names, color, times, max_moves=limit).lines())
         missing = [*self.sides.values()]
         try:
             async with asyncio.timeout(self._settings.agree_s):
@@ -157,21 +156,18 @@ class RefereedGame:
 
     def _reject(self, name: str) -> None:
         for side in self.sides.values():
-            side.send(f"REJECT:{self._game.game_id} by {name}")
+            side.send(f"REJECT:{self._played.game.game_id} by {name}")
 
     # ------------------------------------------------------------------------------------------ moves
 
     async def _play(self) -> None:
         self.has_started = True
-        try:  # before the players know of the game: a kill then leaves it here too
-            self._file = None if self._records is None else self._records.begin(self._game.game_id, self._record)
-        except OSError as error:
-            self._listener.note(f"{self._game.game_id} is not saved: {error}")
+        self._played.begin()  # before the players know of the game: a kill then leaves it here too
         for side in self.sides.values():
-            side.send(f"START:{self._game.game_id}")
+            side.send(f"START:{self._played.game.game_id}")
         self._turn_began_s = time.monotonic()
-        self._listener.game_started(self._game)
-        while self._record.termination is Termination.NONE:
+        self._listener.game_started(self._played.game)
+        while not self._played.is_over:
             latest_ms = self._clocks[self._position.turn].latest_ms()
             try:
                 until_s = None if latest_ms is None else self._turn_began_s + latest_ms / 1000
@@ -253,14 +249,7 @@ class RefereedGame:
         self._position.push(move)
         score_cp, pv = read_comment(comment, self._position)
         played = RecordedMove(move, score_cp, pv=pv, time_ms=units * self._clock.unit_ms)
-        self._record.moves.append(played)
-        if self._file is not None:
-            try:
-                self._file.add(before, played)
-            except OSError as error:
-                self._listener.note(f"{self._game.game_id} is not saved: {error}")
-        left_ms = {color: clock.main_ms for color, clock in self._clocks.items()}
-        self._listener.moved(self._game, len(self._record), played, left_ms)
+        self._played.add(before, played, {color: clock.main_ms for color, clock in self._clocks.items()})
         ended = ending_of(self._position, len(self._record), self._settings.rules.max_plies)
         if ended is not None and ended[0] is not Termination.MATE:  # who is mated resigns, as CSA has it
             self._end(*ended)
@@ -269,7 +258,7 @@ class RefereedGame:
 
     def _foul(self, color: Color, reason: str) -> None:
         self._record.ending_comment = f"{SIGN[color]} {self.sides[color].name}: {printable(reason)}"
-        self._listener.note(f"{self._game.game_id}: {self.sides[color].name} loses: {reason}")
+        self._listener.note(f"{self._played.game.game_id}: {self.sides[color].name} loses: {reason}")
         self._offender = self.sides[color]
         self._end(Termination.PROTOCOL, winner_is(color.opponent))
 
@@ -281,19 +270,12 @@ class RefereedGame:
 
     async def _finish(self) -> None:
         """Save the record, and tell both sides."""
-        self._record.end_time = now()
-        game = self._game
-        try:
-            if self._file is not None:
-                path = await asyncio.to_thread(self._file.finish)
-                game = OnlineGame(game.game_id, game.names, None, self._record, path)
-        except OSError as error:
-            self._listener.note(f"{game.game_id} is not saved: {error}")
+        await self._played.end()
         for color, side in self.sides.items():
             side.send(*ending_lines(self._record.termination, self._record.result, color))
         if self._offender is not None:
             self._offender.drop()
-        self._listener.game_ended(game)
+        self._listener.game_ended(self._played.game)
 
 
 def _quoted(line: str) -> str:

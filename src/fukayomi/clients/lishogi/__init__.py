@@ -1,0 +1,1 @@
+"""The API of lishogi for bots: a bot for any USI engine."""
