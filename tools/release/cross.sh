@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# Build the extension for another system with Debian's compilers, for Python 3.11, and try it by emulation: the search must do what it does
+# everywhere, to the last visit (tests/native/search/signature.txt), and the engine must answer a GUI.
+#
+#   tools/release/cross.sh aarch64 ROOT             ROOT has Python 3.11 for 64-bit ARM: debootstrap --foreign --arch=arm64
+#                                                   --include=python3.11, and its packages unpacked by dpkg-deb -x
+#   tools/release/cross.sh windows PYTHON HEADERS   PYTHON is python.org's embeddable package of 3.11, unpacked; HEADERS is the folder
+#                                                   Include of its sources, with PC/pyconfig.h
+#
+# The Python of this computer (PYTHON, default .venv/bin/python) must be 3.11, too, with nanobind. Packages: qemu-user and
+# g++-aarch64-linux-gnu, or wine64 and g++-mingw-w64-x86-64-posix.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+system=$1
+python=$(realpath -s "${PYTHON:-.venv/bin/python}")
+build=build/cross/$system
+site=$build/site
+mkdir -p "$build"
+
+configure() {
+  cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DPython_EXECUTABLE="$python" "$@" >"$build/configure.log"
+}
+
+case $system in
+  aarch64)
+    root=$(realpath "$2") platform=manylinux_2_28_aarch64
+    configure -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 -DCMAKE_CXX_COMPILER=aarch64-linux-gnu-g++ \
+      -DPython_INCLUDE_DIR="$("$python" -c 'import sysconfig; print(sysconfig.get_path("include"))')" \
+      -DNB_SUFFIX=.cpython-311-aarch64-linux-gnu.so
+    there() { PYTHONPATH=$site qemu-aarch64 -L "$root" "$root/usr/bin/python3.11" "$@"; }
+    ;;
+  windows)
+    headers=$(realpath "$3") platform=win_amd64
+    rm -rf "$build/python"
+    cp -R "$2" "$build/python"
+    echo ../site >>"$build/python/python311._pth"
+    {
+      printf 'LIBRARY python311.dll\nEXPORTS\n'
+      x86_64-w64-mingw32-objdump -p "$2/python311.dll" |
+        awk '/^\[Ordinal\/Name Pointer\] Table/ { table = 1; next } table && NF == 0 { exit } table { print $NF }'
+    } >"$build/python311.def"
+    x86_64-w64-mingw32-dlltool -d "$build/python311.def" -l "$build/libpython311.dll.a"
+    configure -DCMAKE_SYSTEM_NAME=Windows -DCMAKE_SYSTEM_PROCESSOR=AMD64 -DCMAKE_CXX_COMPILER=x86_64-w64-mingw32-g++-posix \
+      -DCMAKE_MODULE_LINKER_FLAGS=-static -DPython_INCLUDE_DIR="$headers" -DPython_LIBRARY="$(realpath "$build")/libpython311.dll.a" \
+      -DNB_SUFFIX=.cp311-win_amd64.pyd
+    export WINEDEBUG=-all WINEPREFIX
+    WINEPREFIX=$(realpath "$build")/wine
+    there() { /usr/lib/wine/wine64 "$build/python/python.exe" "$@"; }
+    ;;
+  *)
+    echo "unknown system $system (aarch64 or windows)" >&2
+    exit 2
+    ;;
+esac
+
+cmake --build "$build" -- --quiet
+rm -rf "$site"
+mapfile -t needed < <("$python" -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"], sep="\n")')
+"$python" -m pip install -qq --target "$site" --platform "$platform" --python-version 3.11 --only-binary :all: -c constraints.txt "${needed[@]}"
+mkdir "$site/fukayomi"
+git ls-files src/fukayomi | tar -c -T - | tar -x --strip-components 2 -C "$site/fukayomi"
+cmake --install "$build" --prefix "$site" >"$build/install.log"
+
+there -m fukayomi --version
+there -m fukayomi bench --signature | tr -d '\r' | diff tests/native/search/signature.txt - && echo "the search is the same"
+printf 'usi\nisready\nposition startpos moves 7g7f\ngo nodes 50\nquit\n' | there -m fukayomi usi | tr -d '\r' | grep -E '^(id name|usiok|readyok|bestmove)'
