@@ -13,10 +13,11 @@ built=$(mktemp -d)
 trap 'rm -rf "$built"' EXIT
 mkdir -p "$out"
 
-"$python" -m pip wheel -qq --no-deps --wheel-dir "$built" .
+"$python" -m venv "$built/venv"
+"$built/venv/bin/python" -m pip wheel -qq --no-deps --wheel-dir "$built" .
 if [ "$(uname)" != Linux ]; then
   mv "$built"/*.whl "$out"
   exit
 fi
-case $(ls "$built") in *-abi3-*) "$tools/abi3audit" --strict "$built"/*.whl ;; esac
+case $(ls "$built"/*.whl) in *-abi3-*) "$tools/abi3audit" --strict "$built"/*.whl ;; esac
 PATH="$(realpath "$tools"):$PATH" "$tools/auditwheel" repair --wheel-dir "$out" "$built"/*.whl
