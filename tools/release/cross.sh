@@ -27,14 +27,14 @@ configure() {
 
 case $system in
   aarch64)
-    root=$(realpath "$2") platform=manylinux_2_28_aarch64
+    root=$(realpath "$2") platforms=(manylinux_2_28_aarch64 manylinux_2_17_aarch64 manylinux2014_aarch64)
     configure -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 -DCMAKE_CXX_COMPILER=aarch64-linux-gnu-g++ \
       -DPython_INCLUDE_DIR="$("$python" -c 'import sysconfig; print(sysconfig.get_path("include"))')" \
       -DNB_SUFFIX=.cpython-311-aarch64-linux-gnu.so
     there() { PYTHONPATH=$site qemu-aarch64 -L "$root" "$root/usr/bin/python3.11" "$@"; }
     ;;
   windows)
-    headers=$(realpath "$3") platform=win_amd64
+    headers=$(realpath "$3") platforms=(win_amd64)
     rm -rf "$build/python"
     cp -R "$2" "$build/python"
     echo ../site >>"$build/python/python311._pth"
@@ -49,7 +49,7 @@ case $system in
       -DNB_SUFFIX=.cp311-win_amd64.pyd
     export WINEDEBUG=-all WINEPREFIX
     WINEPREFIX=$(realpath "$build")/wine
-    older=(numpy==1.26.4)  # later ones call functions that Debian 12's Wine lacks
+    older=(numpy==1.26.4 pydantic==2.7.0 pydantic-core==2.18.1)  # later ones call what Debian 12's Wine lacks
     there() { /usr/lib/wine/wine64 "$build/python/python.exe" "$@" | tr -d '\r'; }  # its input and output must be pipes
     ;;
   *)
@@ -61,10 +61,10 @@ esac
 cmake --build "$build" -- --quiet
 rm -rf "$site"
 mapfile -t needed < <("$python" -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"], sep="\n")')
-pip() { "$python" -m pip install -qq --target "$site" --platform "$platform" --python-version 3.11 --only-binary :all: "$@"; }
+pip() { "$python" -m pip install -qq --target "$site" "${platforms[@]/#/--platform=}" --python-version 3.11 --only-binary :all: "$@"; }
 pip -c constraints.txt "${needed[@]}"
 if [ ${#older[@]} -gt 0 ]; then
-  rm -rf "$site"/numpy*
+  rm -rf "$site"/{numpy,pydantic}*
   pip --no-deps "${older[@]}"
 fi
 mkdir "$site/fukayomi"
@@ -72,8 +72,6 @@ git ls-files src/fukayomi | tar -c -T - | tar -x --strip-components 2 -C "$site/
 cmake --install "$build" --prefix "$site" >"$build/install.log"
 
 : | there -m fukayomi --version
-# The command itself needs pydantic, which Debian 12's Wine cannot load.
-: | there -c 'from fukayomi.engine.measuring.speed import search_signature as found; s = found(); print(*(row.text() for row in s.rows), s, sep="\n")' |
-  diff tests/native/search/signature.txt -
+: | there -m fukayomi bench --signature | diff tests/native/search/signature.txt -
 echo "the search is the same, to the last visit"
 printf 'usi\nisready\nposition startpos moves 7g7f\ngo nodes 50\nquit\n' | there -m fukayomi usi | grep -E '^(id name|usiok|readyok|bestmove)'
