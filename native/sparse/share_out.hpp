@@ -13,6 +13,18 @@
 
 namespace fukayomi {
 
+// Threads that are joined at the end of their block. (Apple's standard library has no std::jthread.)
+struct Helpers {
+    std::vector<std::thread> threads;
+
+    Helpers() = default;
+    Helpers(const Helpers&) = delete;
+    Helpers& operator=(const Helpers&) = delete;
+    ~Helpers() {
+        for (std::thread& thread : threads) thread.join();
+    }
+};
+
 // work(i) for each i below `count`, each by one thread. Rethrows an exception of the work; the other parts may be left out then.
 // Throws as require_threads does.
 template <class Work>
@@ -31,8 +43,8 @@ void share_out(std::size_t count, std::size_t threads, const Work& work) {
         }
     };
     {
-        std::vector<std::jthread> helpers;
-        for (std::size_t n = 1; n < std::min(threads, count); ++n) helpers.emplace_back(run);
+        Helpers helpers;
+        for (std::size_t n = 1; n < std::min(threads, count); ++n) helpers.threads.emplace_back(run);
         run();
     }
     if (error != nullptr) std::rethrow_exception(error);

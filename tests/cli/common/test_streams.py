@@ -55,6 +55,15 @@ def test_a_name_that_is_not_utf_8_is_printed_as_an_escape(tmp_path: Path) -> Non
     assert "\\udcff.hcpe" in done.stdout
 
 
+@pytest.mark.parametrize("errors", ["strict", "surrogateescape"])
+def test_signs_that_the_encoding_lacks_are_printed_as_escapes(errors: str) -> None:
+    program = "from fukayomi.cli.common.streams import guarded_output\nwith guarded_output(): print(chr(0x2617))"
+    environment = os.environ | {"PYTHONIOENCODING": f"cp1252:{errors}"}
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert (done.stdout, done.stderr) == ("\\u2617\n", "")
+
+
 def test_a_match_is_whole_when_its_table_is_not_read(tmp_path: Path) -> None:
     out = tmp_path / "out"
     done = run(*MATCH, "--games", 2, "--out", out, stdout=closed_pipe(), stderr=subprocess.PIPE)

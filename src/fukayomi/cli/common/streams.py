@@ -37,7 +37,7 @@ def guarded_output() -> Generator[None]:
     What their encoding lacks, such as bytes of a file's name that are not UTF-8, is printed as an escape.
     """
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+        if isinstance(stream, io.TextIOWrapper) and stream.errors in ("strict", "surrogateescape"):
             stream.reconfigure(errors="backslashreplace")
     for name in ("stdout", "stderr") if os.name == "posix" else ():
         stream = getattr(sys, name)
