@@ -24,7 +24,7 @@ SHORT := tests/shogi tests/book tests/files tests/arena/statistics tests/data/fo
 TSC := $(VENV)/javascript/node_modules/typescript/bin/tsc
 BIOME := $(VENV)/javascript/node_modules/@biomejs/biome/bin/biome
 
-.PHONY: help demo install check test lint format types javascript imports stubs stub-check sanitize size soak bench wheel clean
+.PHONY: help demo install check test lint format types javascript imports stubs stub-check sanitize size soak bench wheel portable clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -121,5 +121,19 @@ wheel: $(VENV)/.created  ## a wheel in dist, built in isolation
 	$(BIN)/pip wheel -qq --no-deps --wheel-dir dist .
 	@ls -l dist
 
+# In an environment of its own, so that nothing that a checkout happens to have installed comes into the folder.
+PORTABLE := .venv-portable
+PORTABLE_BIN := $(BIN:$(VENV)/%=$(PORTABLE)/%)
+
+$(PORTABLE)/.installed: $(PACKAGE) constraints.txt
+	$(PYTHON) -m venv $(PORTABLE)
+	$(PORTABLE_BIN)/python -m pip install -qq pip
+	$(PORTABLE_BIN)/python -m pip install -qq '.[opencl,web]' --group portable
+	@touch $@
+
+portable: $(PORTABLE)/.installed  ## a folder in dist/portable for GUIs, which needs no Python; it is tried as GUIs do
+	$(PORTABLE_BIN)/python tools/portable/build.py
+	$(PORTABLE_BIN)/python tools/portable/trial.py
+
 clean:  ## remove what make made
-	rm -rf $(VENV) build dist out
+	rm -rf $(VENV) $(PORTABLE) build dist out
