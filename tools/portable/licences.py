@@ -24,7 +24,7 @@ def licences(modules: Iterable[Entry], binaries: Iterable[Entry]) -> list[tuple[
     packages |= {Path(name).parts[0].partition(".")[0] for name, _, _ in binaries}
     owners = metadata.packages_distributions()
     found = [(_python(), "LICENSES/Python")]
-    for distribution in sorted({owner for package in packages for owner in owners.get(package, ())} | {"pyinstaller"}):
+    for distribution in sorted({owner for package in packages for owner in owners.get(package, ())}):
         found += [(str(file), f"LICENSES/{distribution}") for file in _of_distribution(distribution)]
     return found + _of_system([Path(source) for _, source, _ in binaries])
 
