@@ -25,7 +25,7 @@ TSC := $(VENV)/javascript/node_modules/typescript/bin/tsc
 BIOME := $(VENV)/javascript/node_modules/@biomejs/biome/bin/biome
 
 .PHONY: help demo install check test lint format types javascript workflows imports stubs stub-check sanitize size soak bench docs wheel \
-  wheel-plays reproducible sdist clean
+  wheel-plays reproducible sdist portable clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -138,5 +138,19 @@ reproducible: $(VENV)/.release  ## build the commit's wheel in two folders; both
 sdist: $(VENV)/.release  ## the source distribution of the commit in dist
 	tools/release/sdist.sh $(BIN) dist
 
+# In an environment of its own, so that nothing that a checkout happens to have installed comes into the folder.
+PORTABLE := .venv-portable
+PORTABLE_BIN := $(BIN:$(VENV)/%=$(PORTABLE)/%)
+
+$(PORTABLE)/.installed: $(PACKAGE) constraints.txt
+	$(PYTHON) -m venv $(PORTABLE)
+	$(PORTABLE_BIN)/python -m pip install -qq pip
+	$(PORTABLE_BIN)/python -m pip install -qq '.[opencl,web]' --group portable
+	@touch $@
+
+portable: $(PORTABLE)/.installed  ## a folder in dist/portable for GUIs, which needs no Python; it is tried as GUIs do
+	$(PORTABLE_BIN)/python tools/portable/build.py
+	$(PORTABLE_BIN)/python tools/portable/trial.py
+
 clean:  ## remove what make made
-	rm -rf $(VENV) build dist out
+	rm -rf $(VENV) $(PORTABLE) build dist out

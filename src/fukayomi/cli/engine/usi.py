@@ -18,8 +18,8 @@ def main() -> None:
     quit
     """
     from fukayomi.cli.common.streams import open_streams
-    from fukayomi.cli.common.text import printable
     from fukayomi.engine.usi.session import UsiSession
+    from fukayomi.tabular import printable  # not by way of cli.common.text, which loads typer
 
     stdin, stdout = open_streams()
     code = 0
