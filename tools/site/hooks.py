@@ -18,8 +18,8 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 STAGE = ROOT / "build" / "pages"
 PACKAGE = ROOT / "src" / "fukayomi"
 PAGES = (
-    "README*.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/**/*.md", "studies/README.md", "examples/README.md",
-    "src/fukayomi/engine/networks/MODEL_CARD.md",
+    "README*.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "docs/**/*.md", "studies/README.md",
+    "examples/README.md", "src/fukayomi/engine/networks/MODEL_CARD.md",
 )  # fmt: skip
 LINK = re.compile(r"\]\(([^)#:\s]+)(#[^)\s]*)?\)")
 TOP_MODULES = ("fukayomi.errors", "fukayomi.listener")
