@@ -50,7 +50,7 @@ case $system in
     export WINEDEBUG=-all WINEPREFIX
     WINEPREFIX=$(realpath "$build")/wine
     older=(numpy==1.26.4 pydantic==2.7.0 pydantic-core==2.18.1)  # later ones call what Debian 12's Wine lacks
-    there() { /usr/lib/wine/wine64 "$build/python/python.exe" "$@" | tr -d '\r'; }  # its input and output must be pipes
+    there() { /usr/lib/wine/wine64 "$build/python/python.exe" "$@" 2> >(cat >&2) | tr -d '\r'; }  # whose three streams must be pipes
     ;;
   *)
     echo "unknown system $system (aarch64 or windows)" >&2
