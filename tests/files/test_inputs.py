@@ -52,7 +52,10 @@ def test_what_is_wrong_with_a_path_in_words(tmp_path: Path) -> None:
     assert problem_of(tmp_path) == "this is a folder; give a file"
     assert problem_of(tmp_path / "pipe") == "this is a named pipe; give a regular file"
     assert problem_of(tmp_path / "a" / "b") == "Not a directory"
-    assert problem_of("a\0b") == "no file can have this name (embedded null byte)"
+    problem = problem_of("a\0b")
+    assert problem is not None
+    assert problem.startswith("no file can have this name (")
+    assert "embedded null" in problem  # Python's own words, which 3.13 changed
     with pytest.raises(InputFileError, match="no file can have this name"):
         read_input("a\0b", 10)
 
