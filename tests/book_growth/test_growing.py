@@ -3,6 +3,7 @@
 import errno
 import itertools
 import json
+import os
 import resource
 import shutil
 import signal
@@ -174,7 +175,8 @@ def test_a_kill_at_any_point_changes_nothing(kind: str, step: int, least: int, w
 def test_ctrl_c_drops_the_games_in_progress(whole: Path, tmp_path: Path) -> None:
     folder = tmp_path / "grown"
     command = [sys.executable, "-m", "fukayomi", "book", "grow", str(folder), "--config", str(settings_file(tmp_path))]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+    slow = os.environ | {"PAUSE_S": "0.05"}  # the rounds that follow last longer than it takes to stop them
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=slow) as process:
         assert process.stderr is not None
         for line in process.stderr:
             if line.startswith("round 1:"):

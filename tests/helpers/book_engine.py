@@ -2,11 +2,14 @@
 
 Without a book its move depends on the position and the node limit alone: one of the first `width` legal moves (3), in
 the order of their text. It resigns after `moves` moves of its own (6) if a hash of the position says so. deaths=FILE
-and times=N: ends at its first N searches, counted in the file over all processes.
+and times=N: ends at its first N searches, counted in the file over all processes. PAUSE_S in the environment: how long
+each of its searches takes, in seconds.
 """
 
 import hashlib
+import os
 import sys
+import time
 from pathlib import Path
 
 from fukayomi import Position
@@ -41,6 +44,7 @@ def main() -> None:
             if "deaths" in words and count_death(Path(words["deaths"]), int(words["times"])):
                 sys.exit(3)
             moves += 1
+            time.sleep(float(os.environ.get("PAUSE_S", "0")))
             print(f"bestmove {answer(position, rest, options, words, moves)}", flush=True)
         elif command == "quit":
             return

@@ -60,8 +60,9 @@ def problems(
 
 
 def _is_of_table(problem: ErrorDetails) -> bool:
-    """True if a problem is not of one value that is there."""
-    return problem["type"] == "missing" or (problem["type"] == "value_error" and isinstance(problem["input"], dict))
+    """True if a problem is not of one value that is there: the rest of a list may be on the command line."""
+    is_whole = problem["type"] == "value_error" and isinstance(problem["input"], dict)
+    return is_whole or problem["type"] in ("missing", "too_short")
 
 
 def unknown(name: str, known: Sequence[str]) -> str:
