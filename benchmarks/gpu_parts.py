@@ -440,6 +440,8 @@ def main() -> None:
     job = Job(**given)
     for row in part(job, Clock(job.seconds)):
         print(json.dumps(row), file=rows, flush=True)
+    sys.stderr.flush()
+    os._exit(0)  # threads of libraries that are left would abort the process when they want to go back to Python
 
 
 if __name__ == "__main__":

@@ -16,6 +16,8 @@ from fukayomi.arena.game.rules import MARGIN_MS
 from fukayomi.arena.game.time_control import GameClock, TimeControl
 from fukayomi.shogi.record import Record, Termination
 
+MOST_LATE = 3
+"""Late moves of 240 that a busy machine may cost."""
 ENGINE = (sys.executable, "-m", "fukayomi", "usi")
 BUSY_PROGRAM = "import os, sys; getattr(os, 'nice', int)(int(sys.argv[1]))\nwhile True: pass"
 
@@ -72,11 +74,11 @@ def test_no_loss_on_time_at_a_tenth_of_a_second(record_property: Callable[[str, 
         return sum(late_moves(record, clock) for record in records)
 
     # Other programs may hold any answer up for longer than the clock has, so the games are played with a margin of a
-    # second, and one late move of 240 is no fault. On a machine with load 9 there were 0 or 1 in each of 12 attempts,
-    # but up to 9 when the engine kept nothing back for its lateness.
-    moves = one_of_several(late, lambda moves: moves <= 1, attempts=3)
+    # second, and a few late moves of 240 are no fault. On a machine with load 9 there were 0 or 1 in each of 12
+    # attempts, on a slower one 2, but up to 9 when the engine kept nothing back for its lateness.
+    moves = one_of_several(late, lambda moves: moves <= MOST_LATE, attempts=3)
     record_property("late moves", moves)
-    assert moves <= 1
+    assert moves <= MOST_LATE
 
 
 @pytest.mark.soak

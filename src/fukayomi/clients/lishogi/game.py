@@ -161,11 +161,11 @@ class BotGame:
                 except _NotPlayableError as error:
                     await self._give_up(str(error))
         finally:
-            await self._stop_thinking()
+            if self._played is not None:
+                self._played.leave()  # before anything that a second cancellation could break off
             for task in list(self._answers):
                 task.cancel()
-            if self._played is not None:
-                self._played.leave()
+            await self._stop_thinking()
 
     async def leave(self) -> None:
         """Resign, or abort if the game has hardly begun; the result comes by the stream, or the next bot finds it."""
