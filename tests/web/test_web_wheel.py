@@ -12,9 +12,11 @@ from places import ROOT
 
 PACKAGE = ROOT / "src" / "fukayomi"
 STATIC, SHARED = PACKAGE / "web" / "static", PACKAGE / "engine" / "report" / "web" / "shared"
-BUILD = (
-    "import sys; from scikit_build_core.build import build_wheel; build_wheel(sys.argv[1], {'wheel.cmake': 'false'})"
-)
+BUILD = """
+import sys
+from scikit_build_core.build import build_wheel
+build_wheel(sys.argv[1], {"wheel.cmake": "false", "wheel.py-api": "py3"})
+"""
 SERVE = """
 import json, sys
 sys.path[:0] = [sys.argv[1], sys.argv[2]]
