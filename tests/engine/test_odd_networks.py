@@ -101,6 +101,14 @@ def test_is_refused_with_the_reason(kind: str, device: str, tmp_path: Path) -> N
     assert str(path) in str(error.value)
 
 
+def test_an_empty_file_is_refused(device: str, tmp_path: Path) -> None:
+    path = tmp_path / "empty.onnx"
+    path.write_bytes(b"")
+    with pytest.raises(EvaluatorError, match=r"empty|no inputs") as error:
+        Network(path, device=device, precision="fp32", threads=1, batch_size=8)
+    assert str(path) in str(error.value)
+
+
 def test_the_type_of_an_output_counts_where_the_library_computes_in_it(tmp_path: Path) -> None:
     path = write_network(tmp_path / "odd.onnx", scale=1e6, types=("FLOAT", "FLOAT16", "FLOAT"))
     with pytest.raises(EvaluatorError, match="not finite"):

@@ -212,7 +212,7 @@ def check_interface(path: Path, inputs: Sequence[Port], outputs: Sequence[Port])
     if set(ins) != set(INPUTS) or not set(OUTPUTS) <= set(outs):
         raise EvaluatorError(
             f"{path}: a network for shogi has the inputs {', '.join(INPUTS)} and the outputs {', '.join(OUTPUTS)}; "
-            f"this one has {', '.join(ins)} and {', '.join(outs)}"
+            f"this one has {', '.join(ins) or 'no inputs'} and {', '.join(outs) or 'no outputs'}"
         )
     for name in OUTPUTS:
         if outs[name].type not in FLOATS:

@@ -102,24 +102,11 @@ def train(
         DiskError: The disk is full; the last checkpoint stays.
         DeviceError: There is no such device.
     """
-    counts = {
-        "eval_interval": eval_interval, "checkpoint_interval": checkpoint_interval, "test_positions": test_positions,
-    }  # fmt: skip
-    for name, count in counts.items():
-        if count < 1:
-            raise TrainingError(f"{name} must be positive, not {count}")
-    # Plain numbers, for neither checkpoints nor config.toml can hold NumPy's.
-    eval_interval, checkpoint_interval, test_positions = map(operator.index, counts.values())
-    threads = None if threads is None else operator.index(threads)
-    if threads is not None and not 1 <= threads <= MOST_THREADS:
-        raise TrainingError(f"threads must be 1 to {MOST_THREADS}, not {threads}")
-    config = config_from_name(config) if isinstance(config, str) else config
-    if not isinstance(config, NetworkConfig | SparseConfig):  # pyright: ignore[reportUnnecessaryIsInstance]
-        kind = type(config).__name__
-        raise TrainingError(
-            f"config is the shape of a network or its name, not a {kind}: a network of the package has it as "
-            "network.config, and goes on by initial=network; docs/python.md has a training loop for others"
-        )
+    eval_interval, checkpoint_interval, test_positions = _checked_counts(
+        eval_interval=eval_interval, checkpoint_interval=checkpoint_interval, test_positions=test_positions
+    )
+    threads = _checked_threads(threads)
+    config = _checked_config(config)
     data, test = as_dataset(data), None if test is None else as_dataset(test)
     if isinstance(config, SparseConfig) and str(device) == "auto":
         device = "cpu"
@@ -183,6 +170,38 @@ def train(
         reporter.raise_failure()
     processes.wait()
     return reporter.result(step, folder.checkpoint, stop.signal)
+
+
+def _checked_counts(**counts: int) -> tuple[int, ...]:
+    """Plain numbers, for neither checkpoints nor config.toml can hold NumPy's.
+
+    Raises:
+        TrainingError: One is not positive.
+    """
+    for name, count in counts.items():
+        if count < 1:
+            raise TrainingError(f"{name} must be positive, not {count}")
+    return tuple(map(operator.index, counts.values()))
+
+
+def _checked_threads(threads: int | None) -> int | None:
+    if threads is None:
+        return None
+    threads = operator.index(threads)
+    if not 1 <= threads <= MOST_THREADS:
+        raise TrainingError(f"threads must be 1 to {MOST_THREADS}, not {threads}")
+    return threads
+
+
+def _checked_config(config: AnyConfig | str) -> AnyConfig:
+    config = config_from_name(config) if isinstance(config, str) else config
+    if not isinstance(config, NetworkConfig | SparseConfig):  # pyright: ignore[reportUnnecessaryIsInstance]
+        kind = type(config).__name__
+        raise TrainingError(
+            f"config is the shape of a network or its name, not a {kind}: a network of the package has it as "
+            "network.config, and goes on by initial=network; docs/python.md has a training loop for others"
+        )
+    return config
 
 
 def _file_of(network: nn.Module | Path | str | None) -> str | None:
