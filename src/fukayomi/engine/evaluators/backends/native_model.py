@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,10 +16,12 @@ from fukayomi._native import (
     SparseRunner,
 )
 from fukayomi.engine.evaluators import EvaluatorError
-from fukayomi.engine.evaluators.backends.residual_file import ResidualWeights
 from fukayomi.engine.evaluators.protocol import PlaneSlot, Slot
 from fukayomi.files.sparse_network import SparseFile
 from fukayomi.tabular import counted
+
+if TYPE_CHECKING:
+    from fukayomi.engine.evaluators.backends.residual_file import ResidualWeights  # imports onnx
 
 MOST_THREADS = 1024
 """Of a runner."""
@@ -100,7 +103,7 @@ class ResidualModel(NativeModel):
     def __init__(
         self,
         path: Path,
-        weights: ResidualWeights,
+        weights: "ResidualWeights",
         *,
         precision: str = "fp32",
         threads: int = 1,
