@@ -10,12 +10,13 @@ import pytest
 from patience import PATIENCE_S
 from toy_network import write_network
 
-from fukayomi import Engine, EvaluatorError, Network
+from fukayomi import Engine, EvaluatorError, Move, Network
 from fukayomi.engine.choice import find_candidates
 from fukayomi.engine.evaluation import compare
 from fukayomi.engine.evaluators.backends.backend import Plan, get_backend
 from fukayomi.engine.evaluators.backends.network_file import NetworkFile
 from fukayomi.engine.evaluators.timing import probe_positions
+from fukayomi.engine.settings import UsiSettings
 
 cl = pytest.importorskip("pyopencl")
 if problem := get_backend("opencl").problem():
@@ -51,6 +52,18 @@ def test_the_embedded_network_is_the_same(precision: str, top1: float, value_err
         agreement = compare(other.evaluator, exact.evaluator, probe_positions())
     assert agreement.top1 >= top1
     assert agreement.value_error < value_error
+
+
+def test_a_search_finds_the_same_moves() -> None:
+    found: list[list[Move | None]] = []
+    settings = UsiSettings(slots=1, mate_root_plies=0, pv_mate_threads=0)
+    for device in ("native", "opencl"):
+        with (
+            Network("<5x64>", device=device, precision="fp32", batch_size=8) as network,
+            Engine(network, settings=settings) as engine,
+        ):
+            found.append([engine.search(position, nodes=100).best for position in list(probe_positions())[:12]])
+    assert found[0] == found[1]
 
 
 def test_a_position_depends_on_nothing_else_in_its_batch(toy: Path) -> None:
