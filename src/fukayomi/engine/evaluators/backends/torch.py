@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from fukayomi.engine.evaluators.backends.backend import Model, Plan, missing_library
+from fukayomi.engine.evaluators.backends.backend import Model, Plan, broken_library, missing_library
 from fukayomi.engine.evaluators.backends.machine import cpu_features
 from fukayomi.engine.evaluators.backends.network_file import NetworkFile
 from fukayomi.engine.evaluators.backends.onnx import CPU_BATCHES
@@ -71,6 +71,9 @@ class TorchCuda:
             )
         if not has_gpu_driver():
             return "there is no GPU of NVIDIA or AMD, or its driver is not installed"
+        broken = broken_library("torch", "fukayomi.engine.evaluators.backends.torch_device")
+        if broken is not None:
+            return broken
         from fukayomi.engine.evaluators.backends.torch_device import gpu_problem
 
         return gpu_problem(gpu_build())
