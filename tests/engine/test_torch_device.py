@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from fukayomi.engine.evaluators import EvaluatorError
+from fukayomi.engine.evaluators.backends import backend as backend_table
+from fukayomi.engine.evaluators.backends import machine, torch_build
 from fukayomi.engine.evaluators.backends import torch as torch_backend
-from fukayomi.engine.evaluators.backends import torch_build
 from fukayomi.engine.evaluators.backends.backend import get_backend
 
 torch = pytest.importorskip("torch")
@@ -271,6 +272,42 @@ def test_the_problem_of_a_gpu_comes_with_its_remedy(monkeypatch: pytest.MonkeyPa
     )
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     assert backend.problem() is None
+
+
+NAMED = "pytorch.org names the pip install of its build for "
+NOT_INSTALLED = "the library torch is not installed: "
+PIP = "pip install '.[torch]' in a checkout of fukayomi"
+
+
+@pytest.mark.parametrize(
+    ("system", "vendor", "build", "problem"),
+    [
+        ("Linux", "NVIDIA", None, f"{NOT_INSTALLED}{PIP}"),
+        ("Windows", "NVIDIA", None, f"{NOT_INSTALLED}{NAMED}CUDA, then {PIP}"),
+        ("Linux", "AMD", None, f"{NOT_INSTALLED}{NAMED}ROCm, then {PIP}"),
+        ("Windows", "NVIDIA", "", f"the installed torch has no code for GPUs: {NAMED}CUDA"),
+        ("Linux", "AMD", "", f"the installed torch has no code for GPUs: {NAMED}ROCm"),
+        ("Linux", "AMD", "CUDA 13.0", f"the installed torch is built for CUDA 13.0: {NAMED}ROCm"),
+        ("Linux", "NVIDIA", "ROCm 7.1", f"the installed torch is built for ROCm 7.1: {NAMED}CUDA"),
+        (
+            "Linux",
+            "NVIDIA",
+            "CUDA 13.0",
+            "torch, built for CUDA 13.0, finds no GPU that it can use; its driver may be too old",
+        ),
+    ],
+)
+def test_the_build_that_fits_the_gpu_is_named(
+    monkeypatch: pytest.MonkeyPatch, system: str, vendor: str, build: str | None, problem: str
+) -> None:
+    monkeypatch.setattr(machine, "system", lambda: system)
+    monkeypatch.setattr(machine, "gpus", lambda: (machine.Gpu(vendor, "Card 9000"),))
+    monkeypatch.setattr(torch_backend, "gpu_build", lambda: build)
+    monkeypatch.setattr(torch_backend, "has_gpu_driver", lambda: True)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    if build is None:
+        monkeypatch.setattr(backend_table, "util", SimpleNamespace(find_spec=lambda _: None))
+    assert get_backend("torch-cuda").problem() == problem
 
 
 def test_torch_for_cpus_is_not_imported_for_a_network_in_onnx() -> None:
