@@ -162,6 +162,7 @@ def test_what_a_card_showed_stands_beside_the_seeds(check: Any, tmp_path: Path) 
     }  # fmt: skip
     check.parts["play"].add(row)
     check.parts["play"].add({"name": "50x1024", "problem": "out of\nmemory"})
+    check.parts["devices"].add({"name": "devices", "note": "there is one GPU"})
     check.write()
     written = (tmp_path / "gpu_check.md").read_text("utf-8")
     assert written == page(json.loads((tmp_path / "gpu_check.json").read_text("utf-8")))
@@ -170,6 +171,7 @@ def test_what_a_card_showed_stands_beside_the_seeds(check: Any, tmp_path: Path) 
         "| 40x512 | RTX 4090 | 8,008 | 7,982 | 7,596 | 9,392 |",
         "| tensorrt | ONNX Runtime, TensorRT | not installed / pip |",
         "| play | not begun | 0 | 50x1024: out of memory |",
+        "## Several devices\n\nthere is one GPU.\n",
     ):
         assert line in written
     assert "1,234,567" in written
