@@ -38,7 +38,7 @@ def document(out: Path) -> dict[str, Any]:
 def test_the_plan_on_a_cpu_is_killed_and_goes_on(tmp_path: Path) -> None:
     out = tmp_path / "out"
     with subprocess.Popen(command(out, "--minutes", "20", "--parts", "play"), stderr=subprocess.DEVNULL) as process:
-        until(lambda: document(out)["parts"]["play"]["rows"])
+        until(lambda: document(out)["parts"]["play"]["rows"], seconds=300)
         process.kill()
     before = document(out)["parts"]["play"]
     assert before["state"] == "running"
