@@ -24,6 +24,7 @@ Exits with 1 if something failed.
 import argparse
 import contextlib
 import json
+import math
 import os
 import queue
 import signal
@@ -38,8 +39,10 @@ from pathlib import Path
 from typing import Any
 
 from fukayomi.files.atomic import replace_file
+from fukayomi.files.inputs import problem_of
 from fukayomi.files.lock import FolderLock, LockedError
 from fukayomi.interruption import Terminations
+from fukayomi.nn import NetworkConfig, NetworkConfigError
 from gpu_parts import Job, Row
 from gpu_tables import page
 
@@ -52,7 +55,7 @@ SHAPES = (*PLAIN, *(f"{shape}_lk_tf" for shape in PLAIN))
 DOCUMENT, PAGE, LOG = "gpu_check.json", "gpu_check.md", "gpu_check.log"
 FORMAT = 1
 MACHINE_S = 60.0
-"""Most time of `machine`, which needs a few seconds of it."""
+"""Time that `machine` may take of however few minutes; it needs a few seconds of it, unless all is slow."""
 KILL_S = 2.0
 """Time in which a part that is told to end must end."""
 SAID_LINES = 3
@@ -181,7 +184,7 @@ def run_part(check: Check, name: str, job: dict[str, Any], budget_s: float) -> N
             _end(process)
     part.seconds = round(before + time.perf_counter() - begin, 1)
     if code is None:
-        part.state = "cut"
+        part.state, part.problem = "cut", f"its {budget_s:.0f} s ran out"
     elif code != 0:
         said = (check.out / LOG).read_bytes()[place:].decode("utf-8", "replace").strip().splitlines()
         part.state, part.problem = "failed", f"it ended with {code}: {' / '.join(said[-SAID_LINES:])}"
@@ -243,10 +246,11 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
 
 
 def budget(left_s: float, name: str, chosen: Sequence[str]) -> float:
-    """Seconds of a part: its share of those left, among the parts that are still to come; of the first one enough to
-    load all libraries."""
-    share = left_s * SHARES[name] / sum(SHARES[other] for other in chosen[chosen.index(name) :])
-    return min(left_s, max(share, MACHINE_S)) if name == "machine" else share
+    """Seconds of a part: its share of those left, among the parts that are still to come. The first may take half of
+    all: it is the first to load the libraries, and without it there are no others."""
+    if name == "machine":
+        return min(left_s, max(left_s / 2, MACHINE_S))
+    return left_s * SHARES[name] / sum(SHARES[other] for other in chosen[chosen.index(name) :])
 
 
 def check_all(check: Check, given: argparse.Namespace, begin: float) -> None:
@@ -269,7 +273,7 @@ def check_all(check: Check, given: argparse.Namespace, begin: float) -> None:
         if name == "machine":
             _take_machine(check, found, given.device)
         part = check.parts[name]
-        lacking = "; ".join([*part.failures, part.problem] if part.state == "failed" else part.left_out)
+        lacking = "; ".join(filter(None, [*part.failures, part.problem, *part.left_out]))
         _say(f"{name}: {part.state} after {part.seconds:.0f} s" + (f": {lacking}" if lacking else ""))
 
 
@@ -277,11 +281,19 @@ def _take_machine(check: Check, found: Check, device: str) -> None:
     """Take what the part `machine` has found, if it is the computer of the other results."""
     part = found.parts["machine"]
     if part.state != "done":
-        sys.exit(f"machine: {part.state}: {part.problem or 'more minutes are needed'}; see {check.out / LOG}")
+        sys.exit(f"machine: {part.state}: {part.problem}; see {check.out / LOG}")
     check.refuse_another_computer(part.by_name["machine"])
     check.parts["machine"] = part
     check.write()
     check.choose_device(device)
+
+
+def _positive(text: str) -> float:
+    """A number of the command line that is above 0."""
+    with contextlib.suppress(ValueError):
+        if 0 < (number := float(text)) < math.inf:
+            return number
+    raise argparse.ArgumentTypeError(f"{text} is not a number above 0")
 
 
 def _say(text: str) -> None:
@@ -292,11 +304,11 @@ def main() -> None:
     """Run the parts, and print where the results are."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder of the results")
-    parser.add_argument("--minutes", type=float, default=8.0, help="of all parts together")
+    parser.add_argument("--minutes", type=_positive, default=8.0, help="of all parts together")
     parser.add_argument("--parts", nargs="+", default=[*SHARES], choices=[*SHARES], metavar="PART")
     parser.add_argument("--device", default="", metavar="NAME", help="value of DNN_Provider")
     parser.add_argument("--shapes", nargs="+", default=[*SHAPES], metavar="BLOCKSxCHANNELS", help="_lk_tf may follow")
-    parser.add_argument("--seconds", type=float, default=6.0, help="most of a single measurement")
+    parser.add_argument("--seconds", type=_positive, default=6.0, help="most of a single measurement")
     parser.add_argument("--positions", type=int, default=4096, help="on which backends are compared")
     parser.add_argument("--select", default="", metavar="EXPRESSION", help="which tests, as pytest's -k")
     parser.add_argument("--train", nargs="+", default=[], metavar="FILE", help="training data, such as hcpe3")
@@ -307,6 +319,14 @@ def main() -> None:
     given = parser.parse_args()
     if bool(given.train) != bool(given.test):
         parser.error("--train and --test need each other: the best network is the one with the least loss in the test")
+    for path in (*given.train, *given.test):
+        if (problem := problem_of(path)) is not None:
+            parser.error(f"{path}: {problem}")
+    try:
+        for name in (given.network, *(f"resnet{shape}" for shape in given.shapes)):
+            NetworkConfig.from_name(name)
+    except NetworkConfigError as error:
+        parser.error(str(error))
     begin = time.perf_counter()
     given.work = given.work or given.out / "work"
     given.work.mkdir(parents=True, exist_ok=True)
@@ -320,6 +340,8 @@ def main() -> None:
     except KeyboardInterrupt:  # of SIGTERM, too
         _say("stopped; the same command goes on")
         sys.exit(128 + signal.SIGINT)
+    except OSError as error:  # the disk is full, perhaps
+        sys.exit(f"stopped: {error}; the same command goes on")
     if given.json:
         print(json.dumps(check.document()))
     _say(f"results: {given.out / PAGE}, {given.out / DOCUMENT}")

@@ -29,6 +29,8 @@ Row = dict[str, Any]
 ROOT = Path(__file__).resolve().parent.parent
 TEST_FILE = "tests/engine/test_gpu.py"
 TEST_LINE = re.compile(r"^\S+::(\S+) (PASSED|FAILED|SKIPPED|ERROR)\b(?: \((.*)\))?")
+NO_TESTS = 5
+"""What pytest exits with where none was left to run."""
 REPEATS = 2
 ROUNDS = 3
 LEAST_S = 1.0
@@ -127,9 +129,9 @@ def one_by_one(job: Job, clock: Clock, names: list[str], measurements: int, meas
     """The rows of `measure(name, seconds)` for each name, as long as there is time."""
     left = missing_rows(job, names)
     for number, name in enumerate(left):
+        yield {"left_out": left[number:]}
         seconds = clock.share(len(left) - number, measurements, job.longest_s)
         if seconds is None:
-            yield {"left_out": left[number:]}
             return
         start = time.perf_counter()
         try:
@@ -139,6 +141,7 @@ def one_by_one(job: Job, clock: Clock, names: list[str], measurements: int, meas
         spent = time.perf_counter() - start
         clock.note(spent, measurements * seconds)
         yield {"name": name, **row, "seconds": round(spent, 1)}
+    yield {"left_out": []}
 
 
 # ------------------------------------------------------------------------------------------------- the machine
@@ -171,56 +174,61 @@ def machine(job: Job, clock: Clock) -> Iterator[Row]:
         row["torch"] = {
             "version": torch.__version__, "cuda": torch.version.cuda, "hip": torch.version.hip, "gpus": gpus
         }  # fmt: skip
-    except ImportError as error:
+    except (ImportError, OSError) as error:
         row["torch"] = {"problem": str(error)}
     yield row
 
 
 def _nvidia_smi(*fields: str) -> list[str]:
-    program = shutil.which("nvidia-smi")
-    if program is None:
-        return []
-    command = [program, f"--query-gpu={','.join(fields)}", "--format=csv,noheader"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
-    return [line.strip() for line in done.stdout.splitlines() if line.strip()] if done.returncode == 0 else []
+    lines = _said("nvidia-smi", f"--query-gpu={','.join(fields)}", "--format=csv,noheader").splitlines()
+    return [line.strip() for line in lines if line.strip()]
 
 
 def _commit() -> str | None:
     """The commit of the checkout; None where there is none."""
+    return _said("git", "-C", str(ROOT), "describe", "--always", "--dirty", "--abbrev=8") or None
+
+
+def _said(*command: str) -> str:
+    """What a program prints; "" if it is not there, fails or hangs."""
     try:
-        command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--abbrev=8"]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
-    except OSError:
-        return None
-    return done.stdout.strip() or None
+        done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return done.stdout.strip()
 
 
 # --------------------------------------------------------------------------------------------------- the tests
 
 
 def tests(job: Job, clock: Clock) -> Iterator[Row]:
-    """The tests that need a GPU, on this device and then on others that are GPUs."""
+    """The tests that need a GPU, on this device and then on others that are GPUs, but for those that have passed."""
     others = [name for name in BACKENDS if get_backend(name).on_gpu and get_backend(name).problem() is None]
     on_gpu = " ".join(dict.fromkeys([job.device, *others]))
     command = [sys.executable, "-m", "pytest", "-v", "-m", "gpu", "-W", "default", "-p", "no:cacheprovider"]
     command += ["-k", job.select] if job.select else []
+    passed = [name for name, row in job.rows.items() if row.get("outcome") == "passed"]
+    command += [f"--deselect={TEST_FILE}::{name}" for name in passed]
     environment = {**os.environ, "FUKAYOMI_GPU_TESTS": on_gpu, "PYTHONUNBUFFERED": "1", "COLUMNS": "300"}
-    counts: dict[str, int] = {}
+    left = done = 0
     with subprocess.Popen(
         [*command, TEST_FILE], cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as process:
         assert process.stdout is not None
         for line in process.stdout:
             print(line, end="", file=sys.stderr, flush=True)
+            if line.startswith("collecting"):
+                left = int(re.findall(r"(\d+) (?:items?|selected)", line)[-1])
             found = TEST_LINE.match(line)
             if found is None:
                 continue
             name, outcome, reason = found[1], found[2].lower(), found[3]
-            counts[outcome] = counts.get(outcome, 0) + 1
+            done += 1
             row: Row = {"name": name, "outcome": outcome} | ({"reason": reason} if reason else {})
             yield row | ({"problem": "see the log"} if outcome in ("failed", "error") else {})
-    if not counts:
-        yield {"name": "tests", "problem": f"pytest ended with {process.returncode} before the first test"}
+            yield {"left_out": [f"{left - done} tests"] if done < left else []}
+    if process.returncode not in (0, 1) and not (process.returncode == NO_TESTS and passed):
+        sys.exit(f"pytest ended with {process.returncode} after {done} tests")
 
 
 # ------------------------------------------------------------------------------------------------- agreement
@@ -370,6 +378,9 @@ def train(job: Job, clock: Clock) -> Iterator[Row]:
         batch=min(4096 if job.on_gpu else 256, len(data)), optimizer="muon", lr=0.01, weight_decay=0.02, warmup=200
     )
     begun = (run / "checkpoint.pt").exists()
+    if not begun:
+        shutil.rmtree(run, ignore_errors=True)  # killed before its first checkpoint: there is nothing to go on from
+    yield {"left_out": ["a network"]}
     best = job.rows.get("best", {}).get("total_loss", float("inf")) if begun and exported.exists() else float("inf")
     step, rate, between_s, finished = 0, 0.0, 0.0, False
     while (left := clock.left - end_s) > 0 and not finished:
@@ -386,6 +397,7 @@ def train(job: Job, clock: Clock) -> Iterator[Row]:
         metrics = evaluate(result.checkpoint, test, sample=10_000, device=device).as_dict()
         row: Row = {**metrics, "step": step, "trained": step * settings.batch, "steps_per_s": round(rate, 2)}
         yield {"name": f"step {step}", **row}
+        yield {"left_out": []}
         if metrics["total_loss"] < best:
             best = metrics["total_loss"]
             export_network(result.checkpoint, exported, half=True)

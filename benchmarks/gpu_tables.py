@@ -40,11 +40,12 @@ def _table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def _of(columns: dict[str, str]) -> Callable[[list[Row]], str]:
-    """A table of the rows that have all the keys; title by key."""
+    """A table of the rows that have all the keys; title by key. Notes stand in its place."""
 
     def table(rows: list[Row]) -> str:
         whole = [[row[key] for key in columns] for row in rows if all(key in row for key in columns)]
-        return _table([*columns.values()], whole)
+        notes = [f"{row['note']}." for row in rows if "note" in row]
+        return " ".join(notes) or _table([*columns.values()], whole)
 
     return table
 

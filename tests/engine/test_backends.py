@@ -1,5 +1,6 @@
 """Backends that read any ONNX file, with a toy network whose answers are known; torch, with parameter files too."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -234,6 +235,44 @@ def test_a_backend_that_is_not_there_is_an_error_with_the_remedy(network: Path, 
         pytest.skip(f"{backend} is there")
     with pytest.raises(EvaluatorError, match=r"pip install|GPU|NPU"):
         load(NetworkFile(network), Plan(backend))
+
+
+BROKEN = """
+import sys
+from fukayomi import Network, Position
+from fukayomi.engine.evaluators.backends import torch as torch_backend
+from fukayomi.engine.evaluators.backends.backend import get_backend
+torch_backend.has_gpu_driver = lambda: True
+for name in ("torch-cuda", "openvino-gpu"):
+    print(get_backend(name).problem())
+with Network(sys.argv[1]) as network:
+    print(network.evaluate(Position()).winrates)
+for name in ("torch", "openvino"):
+    try:
+        Network(sys.argv[1], device=name)
+    except RuntimeError as error:
+        print(error)
+"""
+
+
+def test_libraries_that_cannot_be_loaded_are_a_problem_of_their_backends_alone(network: Path, tmp_path: Path) -> None:
+    for library, built_for in (("torch", "cuda = '13.0'"), ("openvino", "")):
+        folder = tmp_path / "broken" / library
+        folder.mkdir(parents=True)
+        (folder / "__init__.py").write_text(f"raise OSError('lib{library}.so.1: cannot open shared object file')")
+        (folder / "version.py").write_text(built_for)
+    path = os.pathsep.join([str(tmp_path / "broken"), *filter(None, [os.environ.get("PYTHONPATH")])])
+    done = subprocess.run(
+        [sys.executable, "-c", BROKEN, network], env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True,
+        timeout=600, check=True,
+    )  # fmt: skip
+    problems = done.stdout.splitlines()
+    for line, library in zip(problems[:2], ("torch", "openvino"), strict=True):
+        reason = f"lib{library}.so.1: cannot open shared object file"
+        assert line == f"the library {library} is installed, but cannot be loaded: {reason}"
+    assert "0." in problems[2]
+    for line, library in zip(problems[3:], ("torch", "openvino"), strict=True):
+        assert line.startswith(f"DNN_Provider {library} cannot be loaded: lib{library}.so.1")
 
 
 def test_ctrl_c_works_after_openvino(network: Path) -> None:

@@ -38,7 +38,7 @@ def document(out: Path) -> dict[str, Any]:
 def test_the_plan_on_a_cpu_is_killed_and_goes_on(tmp_path: Path) -> None:
     out = tmp_path / "out"
     with subprocess.Popen(command(out, "--minutes", "20", "--parts", "play"), stderr=subprocess.DEVNULL) as process:
-        until(lambda: document(out)["parts"]["play"]["rows"])
+        until(lambda: document(out)["parts"]["play"]["rows"], seconds=300)
         process.kill()
     before = document(out)["parts"]["play"]
     assert before["state"] == "running"
@@ -87,6 +87,8 @@ def check_rows(rows: dict[str, list[dict[str, Any]]]) -> None:
 @pytest.mark.slow
 def test_a_network_is_trained_on_and_the_best_is_kept(tmp_path: Path) -> None:
     games, out = tmp_path / "games.hcpe3", tmp_path / "out"
+    (out / "work/run").mkdir(parents=True)
+    (out / "work/run/config.toml").write_text("of a call that was killed before its first checkpoint")
     runpy.run_path(str(BENCHMARKS / "random_games.py"))["write_random_games"](games, 3)
     words = (
         "--train",
@@ -95,13 +97,13 @@ def test_a_network_is_trained_on_and_the_best_is_kept(tmp_path: Path) -> None:
         str(games),
         "--network",
         "resnet1x8",
-        "--minutes",
-        "0.5",
         "--parts",
         "train",
     )
-    for _ in range(5):  # on a busy computer the first minutes may end before the first export
-        done = run(out, *words)
+    for minutes in ("0.5", "1", "2", "4", "8"):  # on a busy computer the first minutes may end before the first export
+        done = run(out, *words, "--minutes", minutes)
+        if "machine: cut" in done.stderr:
+            continue
         assert done.returncode == 0, done.stderr + (out / "gpu_check.log").read_text()
         rows = {row["name"]: row for row in document(out)["parts"]["train"]["rows"]}
         steps = [row["step"] for name, row in rows.items() if name != "best"]
@@ -160,6 +162,7 @@ def test_what_a_card_showed_stands_beside_the_seeds(check: Any, tmp_path: Path) 
     }  # fmt: skip
     check.parts["play"].add(row)
     check.parts["play"].add({"name": "50x1024", "problem": "out of\nmemory"})
+    check.parts["devices"].add({"name": "devices", "note": "there is one GPU"})
     check.write()
     written = (tmp_path / "gpu_check.md").read_text("utf-8")
     assert written == page(json.loads((tmp_path / "gpu_check.json").read_text("utf-8")))
@@ -168,6 +171,7 @@ def test_what_a_card_showed_stands_beside_the_seeds(check: Any, tmp_path: Path) 
         "| 40x512 | RTX 4090 | 8,008 | 7,982 | 7,596 | 9,392 |",
         "| tensorrt | ONNX Runtime, TensorRT | not installed / pip |",
         "| play | not begun | 0 | 50x1024: out of memory |",
+        "## Several devices\n\nthere is one GPU.\n",
     ):
         assert line in written
     assert "1,234,567" in written
@@ -182,11 +186,38 @@ def test_a_part_that_runs_out_of_time_is_cut_and_keeps_its_rows(check: Any, tmp_
     job = dict(zip(names, (64, [], [], "", "", str(tmp_path), 0.1, ["1x8"]), strict=True)) | {"out": str(tmp_path)}
     run_part(check, "play", job, 0.2)
     assert (check.parts["play"].state, list(check.parts["play"].by_name)) == ("cut", ["1x8"])
+    assert check.parts["play"].problem == "its 0 s ran out"
     run_part(check, "play", {"unknown": 1}, 60)
     assert check.parts["play"].state == "failed"
     assert "it ended with 1: " in check.parts["play"].problem
     assert budget(100, "play", ["play", "training"]) == pytest.approx(100 * 36 / 52)
     assert budget(100, "training", ["play", "training"]) == 100
+    parts = ["machine", "play"]
+    assert [budget(left_s, "machine", parts) for left_s in (30, 100, 480)] == [30, 60, 240], "libraries may load slowly"
+
+
+@pytest.mark.slow
+def test_a_test_that_ends_pytest_is_a_failure_and_those_before_are_not_run_again(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    (tmp_path / "crash.py").write_text("import os\n\ndef pytest_runtest_logfinish(nodeid, location):\n    os.abort()\n")
+    words = ("--minutes", "20", "--parts", "tests", "--select", "agrees_with and fp32 or batches_in_flight")
+    path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("PYTEST_ADDOPTS", "-p crash")
+        environment.setenv("PYTHONPATH", path)
+        done = run(out, *words)
+    assert done.returncode == 1
+    found = document(out)["parts"]["tests"]
+    first, second = "test_agrees_with_onnx_runtime_in_float32", "test_batches_in_flight_at_once"
+    assert (found["state"], [row["name"].split("[")[0] for row in found["rows"]]) == ("failed", [first])
+    assert "after 1 tests" in found["problem"]
+    assert "; 1 tests" in (out / "gpu_check.md").read_text("utf-8")
+    done = run(out, *words)
+    assert done.returncode == 0, (out / "gpu_check.log").read_text()
+    found = document(out)["parts"]["tests"]
+    assert (found["state"], [row["outcome"] for row in found["rows"]]) == ("done", ["passed", "passed"])
+    assert found["rows"][1]["name"].startswith(second)
+    assert (out / "gpu_check.log").read_text().count(f"{first}[torch-fp32] PASSED") == 1
 
 
 def test_what_cannot_run_is_said(tmp_path: Path) -> None:
@@ -204,6 +235,32 @@ def test_what_cannot_run_is_said(tmp_path: Path) -> None:
     assert "has results with commit of another time" in done.stderr
     assert "choose another folder" in done.stderr
     assert "of another time" in path.read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["--minutes", "0"], "0 is not a number above 0"),
+        (["--seconds", "nan"], "nan is not a number above 0"),
+        (["--shapes", "1x8", "many"], "unknown network 'resnetmany'"),
+        (["--train", "none.hcpe3", "--test", "none.hcpe3"], "none.hcpe3: no such file"),
+        (["--train", "none.hcpe3"], "--train and --test need each other"),
+    ],
+)
+def test_wrong_options_are_refused_at_once(tmp_path: Path, words: list[str], reason: str) -> None:
+    done = run(tmp_path / "out", *words)
+    assert done.returncode == 2
+    assert reason in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="limits of processes are POSIX's")
+def test_a_full_disk_is_said_in_a_line(tmp_path: Path) -> None:
+    limited = ["bash", "-c", 'ulimit -f 0; exec "$@"', "bash", *command(tmp_path, "--parts", "machine")]
+    done = subprocess.run(limited, capture_output=True, text=True, check=False, timeout=500)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].startswith("stopped: ")
+    assert "the same command goes on" in done.stderr
 
 
 def test_without_a_gpu_it_says_what_each_backend_lacks(tmp_path: Path) -> None:

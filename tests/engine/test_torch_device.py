@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from fukayomi.engine.evaluators import EvaluatorError
+from fukayomi.engine.evaluators.backends import backend as backend_table
+from fukayomi.engine.evaluators.backends import machine, torch_build
 from fukayomi.engine.evaluators.backends import torch as torch_backend
-from fukayomi.engine.evaluators.backends import torch_build
 from fukayomi.engine.evaluators.backends.backend import get_backend
 
 torch = pytest.importorskip("torch")
@@ -65,6 +66,10 @@ class FakeCuda:
         self.log: list[str] = []
         self.error: Exception | None = None
         """What capturing raises."""
+        self.streams = 0
+        self.pools = 0
+        self.failed_pools: set[str] = set()
+        self.current = "default"
         self.Stream = self.stream_of
         self.CUDAGraph = lambda: SimpleNamespace(replay=lambda: self.log.append("replay"))
 
@@ -87,6 +92,7 @@ class FakeCuda:
         return ["sm_75", "sm_80"]
 
     def stream_of(self, target: Any) -> Any:
+        self.streams += 1
         return SimpleNamespace(
             number=target.index,
             synchronize=lambda: self.log.append("synchronize"),
@@ -94,10 +100,11 @@ class FakeCuda:
         )
 
     def current_stream(self) -> str:
-        return "default"
+        return self.current
 
     def graph_pool_handle(self) -> str:
-        return "pool"
+        self.pools += 1
+        return f"pool {self.pools}"
 
     @contextmanager
     def _context(self, name: str) -> Generator[None]:
@@ -108,20 +115,29 @@ class FakeCuda:
     def device(self, target: Any) -> Any:
         return self._context(f"GPU {target.index}")
 
+    @contextmanager
     def stream(self, stream: Any) -> Any:
-        return self._context(f"stream {stream.number}")
+        before, self.current = self.current, f"stream {stream.number}"
+        with self._context(self.current):
+            yield
+        self.current = before
 
     @contextmanager
     def graph(self, graph: Any, *, pool: str, stream: Any, capture_error_mode: str) -> Generator[None]:
+        if pool in self.failed_pools:
+            raise RuntimeError("beginAllocateToPool: already recording to mempool_id")
         with self._context(f"graph {pool} {stream.number} {capture_error_mode}"):
+            self.current = f"stream {stream.number}"
             yield
-            if self.error is not None:
+            if self.error is not None:  # as in torch, the pool and the current stream stay as they are
+                self.failed_pools.add(pool)
                 raise self.error
 
 
 @pytest.fixture
 def cuda(monkeypatch: pytest.MonkeyPatch) -> FakeCuda:
     fake = FakeCuda()
+    torch_device._unused_streams.cache_clear()
     names = ("backends", "inference_mode", "is_inference_mode_enabled", "device", "OutOfMemoryError", "__version__")
     replaced = {name: getattr(torch, name) for name in names}
     monkeypatch.setattr(
@@ -148,8 +164,8 @@ def test_a_graph_is_captured_after_warming_up_in_its_own_stream_with_exact_arith
     replay = queue.capture(compute)
     warm_up = ["compute"] * torch_device.WARM_UP_RUNS
     assert cuda.log == [
-        "begin GPU 1", "wait for default", "begin stream 1", *warm_up, "end stream 1", "synchronize",
-        "begin graph pool 1 thread_local", "compute", "end graph pool 1 thread_local", "end GPU 1",
+        "begin GPU 1", "wait for default", "begin stream 1", *warm_up, "synchronize",
+        "begin graph pool 1 1 thread_local", "compute", "end graph pool 1 1 thread_local", "end stream 1", "end GPU 1",
     ]  # fmt: skip
     assert set(seen) == {(("none", "none", True), False, True)}
     assert flags() == before
@@ -175,9 +191,25 @@ def test_where_nothing_can_be_captured_networks_run_without_graphs(cuda: FakeCud
     replay()
     assert runs[before:] == [True]
     assert torch.backends.cudnn.allow_tf32
+    assert cuda.current == "default"
+    queue.capture(lambda: None)()  # the next batch size
     cuda.error = torch.OutOfMemoryError("CUDA out of memory")
     with pytest.raises(torch.OutOfMemoryError):
-        queue.capture(lambda: None)
+        torch_device.Gpu(0, Path("a.onnx")).queue().capture(lambda: None)
+
+
+def test_a_queue_has_a_stream_of_its_own_and_leaves_it_to_the_next(cuda: FakeCuda) -> None:
+    """Torch gives out 32 in turn: otherwise what one queue does would get into the graph that another captures."""
+    gpus = [torch_device.Gpu(number, Path("a.onnx")) for number in (0, 1)]
+    kept = [gpus[0].queue(), gpus[0].queue(), gpus[1].queue()]
+    assert cuda.streams == 3
+    for _ in range(40):
+        gpus[0].queue()
+        gpus[1].queue()
+    assert cuda.streams == 5
+    del kept[:2]
+    kept += [gpus[0].queue(), gpus[0].queue(), gpus[0].queue()]
+    assert cuda.streams == 5
 
 
 def test_a_gpu_that_is_not_there_is_named(cuda: FakeCuda) -> None:
@@ -240,6 +272,42 @@ def test_the_problem_of_a_gpu_comes_with_its_remedy(monkeypatch: pytest.MonkeyPa
     )
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     assert backend.problem() is None
+
+
+NAMED = "pytorch.org names the pip install of its build for "
+NOT_INSTALLED = "the library torch is not installed: "
+PIP = "pip install '.[torch]' in a checkout of fukayomi"
+
+
+@pytest.mark.parametrize(
+    ("system", "vendor", "build", "problem"),
+    [
+        ("Linux", "NVIDIA", None, f"{NOT_INSTALLED}{PIP}"),
+        ("Windows", "NVIDIA", None, f"{NOT_INSTALLED}{NAMED}CUDA, then {PIP}"),
+        ("Linux", "AMD", None, f"{NOT_INSTALLED}{NAMED}ROCm, then {PIP}"),
+        ("Windows", "NVIDIA", "", f"the installed torch has no code for GPUs: {NAMED}CUDA"),
+        ("Linux", "AMD", "", f"the installed torch has no code for GPUs: {NAMED}ROCm"),
+        ("Linux", "AMD", "CUDA 13.0", f"the installed torch is built for CUDA 13.0: {NAMED}ROCm"),
+        ("Linux", "NVIDIA", "ROCm 7.1", f"the installed torch is built for ROCm 7.1: {NAMED}CUDA"),
+        (
+            "Linux",
+            "NVIDIA",
+            "CUDA 13.0",
+            "torch, built for CUDA 13.0, finds no GPU that it can use; its driver may be too old",
+        ),
+    ],
+)
+def test_the_build_that_fits_the_gpu_is_named(
+    monkeypatch: pytest.MonkeyPatch, system: str, vendor: str, build: str | None, problem: str
+) -> None:
+    monkeypatch.setattr(machine, "system", lambda: system)
+    monkeypatch.setattr(machine, "gpus", lambda: (machine.Gpu(vendor, "Card 9000"),))
+    monkeypatch.setattr(torch_backend, "gpu_build", lambda: build)
+    monkeypatch.setattr(torch_backend, "has_gpu_driver", lambda: True)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    if build is None:
+        monkeypatch.setattr(backend_table, "util", SimpleNamespace(find_spec=lambda _: None))
+    assert get_backend("torch-cuda").problem() == problem
 
 
 def test_torch_for_cpus_is_not_imported_for_a_network_in_onnx() -> None:

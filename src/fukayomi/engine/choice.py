@@ -411,7 +411,10 @@ def _start(backend: Backend, precision: str, wanted: Plan) -> Plan:
 def _open_tried(network: NetworkFile, plan: Plan) -> Model:
     """Open a network and run it on some positions: its outputs show what the file does not declare."""
     with LIBRARY_CALLS:
-        model = get_backend(plan.backend).open(network, plan)
+        try:
+            model = get_backend(plan.backend).open(network, plan)
+        except (ImportError, OSError) as error:  # the library is installed, but broken
+            raise EvaluatorError(f"DNN_Provider {plan.backend} cannot be loaded: {error}") from error
         model.run(filled_slot(model, len(PROBES), probe_positions()), len(PROBES))
     return model
 

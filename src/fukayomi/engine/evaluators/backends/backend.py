@@ -134,6 +134,20 @@ def missing_library(library: str, remedy: str) -> str | None:
     return None if util.find_spec(library) else f"the library {library} is not installed: {remedy}"
 
 
+def broken_library(library: str, module: str) -> str | None:
+    """The problem of a library that is installed but cannot be loaded; None if it can.
+
+    Args:
+        library: Its name.
+        module: The module of this package that imports it, which is imported.
+    """
+    try:
+        import_module(module)
+    except (ImportError, OSError) as error:
+        return f"the library {library} is installed, but cannot be loaded: {str(error).partition(chr(10))[0]}"
+    return None
+
+
 def versions(libraries: Sequence[str]) -> dict[str, str]:
     """Versions of the distributions that are installed."""
     from importlib import metadata  # takes longer to import than all of this package

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from fukayomi.engine.evaluators import EvaluatorError
-from fukayomi.engine.evaluators.backends.backend import Plan, cache_folder, missing_library
+from fukayomi.engine.evaluators.backends.backend import Plan, broken_library, cache_folder, missing_library
 from fukayomi.engine.evaluators.backends.machine import cpu_features
 from fukayomi.engine.evaluators.backends.network_file import NetworkFile
 from fukayomi.engine.evaluators.backends.onnx import CPU_BATCHES
@@ -87,6 +87,7 @@ class OpenVinoGpu:
     def problem(self) -> str | None:
         """The library is not installed, or finds no such device."""
         missing = missing_library("openvino", REMEDY)
+        missing = missing or broken_library("openvino", "fukayomi.engine.evaluators.backends.openvino_model")
         if missing is not None:
             return missing
         return None if self.devices() else f"OpenVINO finds no {self.kind} of Intel's: {self.driver}"

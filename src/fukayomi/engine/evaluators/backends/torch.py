@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from fukayomi.engine.evaluators.backends.backend import Model, Plan, missing_library
+from fukayomi.engine.evaluators.backends import machine
+from fukayomi.engine.evaluators.backends.backend import Model, Plan, broken_library, missing_library
 from fukayomi.engine.evaluators.backends.machine import cpu_features
 from fukayomi.engine.evaluators.backends.network_file import NetworkFile
 from fukayomi.engine.evaluators.backends.onnx import CPU_BATCHES
@@ -11,6 +12,7 @@ from fukayomi.engine.evaluators.library_calls import load_library
 
 SUFFIX = ".safetensors"
 REMEDY = "pip install '.[torch]' in a checkout of fukayomi"
+CUDA, ROCM = "build for CUDA", "build for ROCm"
 GPU_BATCHES = (32, 64, 104, 128, 208, 256)
 """104 and 208 boards of 81 squares fill the 132 processors of a large GPU once and twice with tiles of 128 rows, where
 256 channels are two tiles wide: 104 * 81 / 128 * 2 = 132."""
@@ -19,6 +21,12 @@ GPU_BATCHES = (32, 64, 104, 128, 208, 256)
 def reads(network: NetworkFile) -> bool:
     """True if torch reads a file."""
     return network.is_onnx or network.path.suffix == SUFFIX
+
+
+def _fitting_build() -> str:
+    """The build of torch for the GPUs of this computer; "" where none is of NVIDIA or AMD."""
+    vendors = {gpu.vendor for gpu in machine.gpus()}
+    return CUDA if "NVIDIA" in vendors else ROCM if "AMD" in vendors else ""
 
 
 class TorchCpu:
@@ -61,19 +69,25 @@ class TorchCuda:
 
     def problem(self) -> str | None:
         """No GPU, or torch without code for it. Imports torch only where both are there."""
-        missing = TorchCpu().problem()
+        build, fitting = gpu_build(), _fitting_build()
+        remedy = f"pytorch.org names the pip install of its {fitting or 'builds for CUDA (NVIDIA) and ROCm (AMD)'}"
+        is_in_pypi = machine.system() == "Linux" and fitting != ROCM
+        missing = missing_library("torch", REMEDY if is_in_pypi else f"{remedy}, then {REMEDY}") or TorchCpu().problem()
         if missing is not None:
             return missing
-        if not gpu_build():
-            return (
-                "the installed torch has no code for GPUs: pytorch.org names the pip install of its builds for CUDA "
-                "(NVIDIA) and ROCm (AMD)"
-            )
+        if not build:
+            return f"the installed torch has no code for GPUs: {remedy}"
         if not has_gpu_driver():
             return "there is no GPU of NVIDIA or AMD, or its driver is not installed"
+        broken = broken_library("torch", "fukayomi.engine.evaluators.backends.torch_device")
+        if broken is not None:
+            return broken
         from fukayomi.engine.evaluators.backends.torch_device import gpu_problem
 
-        return gpu_problem(gpu_build())
+        problem = gpu_problem(build)
+        if problem is not None and fitting and not fitting.endswith(build.partition(" ")[0]):
+            return f"the installed torch is built for {build}: {remedy}"
+        return problem
 
     def precisions(self, network: NetworkFile) -> Sequence[str]:
         """fp32, fp16 and bf16. fp32 is computed as such, not as TF32."""

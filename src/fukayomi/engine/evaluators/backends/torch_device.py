@@ -9,8 +9,10 @@ NVIDIA's and AMD's GPUs are the same to torch: its builds for ROCm have AMD's un
 
 import threading
 import warnings
+import weakref
 from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, cast
 
@@ -147,9 +149,16 @@ class GpuQueue:
 
     def __init__(self, target: torch.device) -> None:
         self._target = target
+        unused = _unused_streams(target)
         with torch.cuda.device(target):
-            self._stream = torch.cuda.Stream(target)
+            try:
+                self._stream = unused.pop()
+            except IndexError:
+                self._stream = torch.cuda.Stream(target)
             self._pool: Any = torch.cuda.graph_pool_handle()
+        self._failed: Any = None
+        """A graph that could not be captured. Torch's allocator still asks it, and takes no other in the same pool."""
+        weakref.finalize(self, unused.append, self._stream).atexit = False
 
     def active(self) -> AbstractContextManager[object]:
         """A context with the stream, and its GPU, as torch's current ones."""
@@ -166,25 +175,42 @@ class GpuQueue:
         """
         with _CAPTURING, torch.cuda.device(self._target), torch.inference_mode(), arithmetic():
             self._stream.wait_stream(torch.cuda.current_stream())  # which makes the zeros that it works on
-            with torch.cuda.stream(self._stream):  # the same: ROCm's libraries set themselves up for each stream
-                for _ in range(WARM_UP_RUNS):
+            # Around all of it: a capture that fails leaves its stream the current one of the thread.
+            with torch.cuda.stream(self._stream):
+                for _ in range(WARM_UP_RUNS):  # in the same stream: ROCm's libraries set themselves up for each
                     compute()
-            self._stream.synchronize()
-            graph = torch.cuda.CUDAGraph()
-            try:
-                # Other threads go on to use the GPU, which the default mode forbids.
-                with torch.cuda.graph(graph, pool=self._pool, stream=self._stream, capture_error_mode="thread_local"):
-                    compute()
-            except RuntimeError as error:
-                if "captur" not in str(error):
-                    raise
-                warnings.warn(f"torch runs the network without a graph, more slowly: {error}", stacklevel=2)
-                return torch.inference_mode()(compute)
+                self._stream.synchronize()
+                replay = None if self._failed else self._captured(compute)
+        return replay or torch.inference_mode()(compute)
+
+    def _captured(self, compute: Callable[[], None]) -> Callable[[], None] | None:
+        """The work of a function as a graph; None if it cannot be captured."""
+        graph = torch.cuda.CUDAGraph()
+        try:
+            # Other threads go on to use the GPU, which the default mode forbids.
+            with torch.cuda.graph(graph, pool=self._pool, stream=self._stream, capture_error_mode="thread_local"):
+                compute()
+        except RuntimeError as error:
+            if "captur" not in str(error):
+                raise
+            warnings.warn(f"torch runs the network without a graph, more slowly: {error}", stacklevel=3)
+            self._failed = graph
+            return None
         return graph.replay
 
     def synchronize(self) -> None:
         """Wait for the stream."""
         self._stream.synchronize()
+
+
+@cache
+def _unused_streams(target: torch.device) -> list[Any]:
+    """The streams of a GPU that a queue has had and none has now.
+
+    Torch gives out the same 32 streams of a GPU in turn. If each queue took the next one, two would soon share one,
+    and what the one does while it plays would become part of the graph that the other captures.
+    """
+    return []
 
 
 @contextmanager
