@@ -2,6 +2,8 @@
 
 import asyncio
 import contextlib
+import os
+import re
 import socket
 import time
 from collections.abc import Callable
@@ -20,7 +22,7 @@ class LineConnection:
     Args:
         reader: Of the connection.
         writer: Of the connection.
-        log: Called with "< line" and "> line" for all that is received and sent; what `send` is told to hide is not.
+        log: Called with "< line" and "> line" for all that is received and sent.
         size: Limit of the bytes that it sends; None: no limit.
     """
 
@@ -81,12 +83,11 @@ class LineConnection:
             self._log(f"< {line}")
         return line, self._arrived_s
 
-    def send(self, *lines: str, shown: str | None = None) -> None:
+    def send(self, *lines: str) -> None:
         """Send lines, without waiting for the peer.
 
         Args:
             lines: The lines.
-            shown: What the log has in their place; None: the lines.
 
         Raises:
             ConnectionLostError: The connection has ended, or the peer does not read.
@@ -95,7 +96,7 @@ class LineConnection:
             raise ConnectionLostError("the connection is closed")
         self.sent_s = time.monotonic()
         if self._log is not None:
-            for line in lines if shown is None else (shown,):
+            for line in lines:
                 self._log(f"> {line}")
         self._writer.write("".join(f"{line}\n" for line in lines).encode())
         if self._writer.transport.get_write_buffer_size() > UNSENT:
@@ -129,5 +130,11 @@ async def connect(host: str, port: int, timeout_s: float, log: Callable[[str], N
     except TimeoutError:
         raise ConnectionLostError(f"{host}:{port} does not answer") from None
     except (OSError, UnicodeError) as error:
-        raise ConnectionLostError(f"cannot connect to {host}:{port}: {error}") from error
+        raise ConnectionLostError(f"cannot connect to {host}:{port}: {reason_of(error)}") from error
     return LineConnection(reader, writer, log)
+
+
+def reason_of(error: Exception) -> str:
+    """What the system says of a failure, without asyncio's list of the addresses that it tried."""
+    found = re.search(r"\[Errno ([0-9]+)\]", str(error))
+    return os.strerror(int(found[1])) if found else getattr(error, "strerror", None) or str(error)

@@ -16,7 +16,7 @@ from typing import Self
 
 from fukayomi.clients.connecting import Allowance, ConnectionLostError, PeerFloodError
 from fukayomi.clients.csa.clock import CsaTime
-from fukayomi.clients.csa.connection import LineConnection
+from fukayomi.clients.csa.connection import LineConnection, reason_of
 from fukayomi.clients.csa.referee import RefereedGame
 from fukayomi.clients.csa.settings import ServeSettings
 from fukayomi.clients.csa.text import GAME_NAME, NAME
@@ -90,7 +90,7 @@ class CsaServer:
         except OSError as error:
             if self.records is not None:
                 self.records.close()
-            raise ServerError(f"cannot listen at {settings.host}:{settings.port}: {error.strerror or error}") from error
+            raise ServerError(f"cannot listen at {settings.host}:{settings.port}: {reason_of(error)}") from error
         return self
 
     async def __aexit__(self, *_: object) -> None:
