@@ -431,6 +431,34 @@ def test_finish_leaves_after_the_game_and_resign_ends_it() -> None:
     assert (score.losses, said) == (1, ["%TORYO"])
 
 
+def test_a_game_that_is_cancelled_is_saved_by_the_next_run(tmp_path: Path) -> None:
+    async def run() -> None:
+        reached = asyncio.Event()
+
+        async def script(server: Scripted) -> None:
+            await server.login()
+            await server.propose()
+            await server.echo()
+            server.send("-3334FU,T1")
+            await server.line()
+            reached.set()
+            assert await server.line() == ""
+
+        async with scripted_server(script) as port:
+            settings = clients.PlaySettings(host="127.0.0.1", port=port, name="own", out=tmp_path)
+            playing = asyncio.create_task(clients.CsaClient(settings, clients.Secret("x"), in_process(Chooser())).run())
+            await reached.wait()
+            playing.cancel()
+            await asyncio.wait((playing,))
+            assert playing.cancelled()
+
+    asyncio.run(run())
+    assert [path.name for path in tmp_path.iterdir() if path.name != "lock"] == ["game1.part"]
+    play(opening("#RESIGN", "#WIN"), out=tmp_path)
+    saved = read_record(tmp_path / "game1.csa")
+    assert (saved.usi_moves()[1:], saved.termination) == (["3c3d"], Termination.INTERRUPTED)
+
+
 def test_the_margin_grows_with_the_delay() -> None:
     chooser = Chooser("7g7f", "2g2f")
 
