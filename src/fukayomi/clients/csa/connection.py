@@ -2,13 +2,11 @@
 
 import asyncio
 import contextlib
-import os
-import re
 import socket
 import time
 from collections.abc import Callable
 
-from fukayomi.clients.connecting import Allowance, ConnectionLostError, PeerFloodError
+from fukayomi.clients.connecting import Allowance, ConnectionLostError, PeerFloodError, reason_of
 from fukayomi.clients.csa.text import LONGEST_LINE
 
 CHUNK = 1 << 16
@@ -132,9 +130,3 @@ async def connect(host: str, port: int, timeout_s: float, log: Callable[[str], N
     except (OSError, UnicodeError) as error:
         raise ConnectionLostError(f"cannot connect to {host}:{port}: {reason_of(error)}") from error
     return LineConnection(reader, writer, log)
-
-
-def reason_of(error: Exception) -> str:
-    """What the system says of a failure, without asyncio's list of the addresses that it tried."""
-    found = re.search(r"\[Errno ([0-9]+)\]", str(error))
-    return os.strerror(int(found[1])) if found else getattr(error, "strerror", None) or str(error)

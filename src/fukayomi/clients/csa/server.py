@@ -14,9 +14,9 @@ from collections import Counter
 from datetime import datetime
 from typing import Self
 
-from fukayomi.clients.connecting import Allowance, ConnectionLostError, PeerFloodError
+from fukayomi.clients.connecting import Allowance, ConnectionLostError, PeerFloodError, reason_of
 from fukayomi.clients.csa.clock import CsaTime
-from fukayomi.clients.csa.connection import LineConnection, reason_of
+from fukayomi.clients.csa.connection import LineConnection
 from fukayomi.clients.csa.referee import RefereedGame
 from fukayomi.clients.csa.settings import ServeSettings
 from fukayomi.clients.csa.text import GAME_NAME, NAME

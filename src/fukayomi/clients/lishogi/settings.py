@@ -3,9 +3,9 @@
 import re
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Self
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from fukayomi.arena.game.rules import DRAW_MOVES, DRAW_PLY, RESIGN_MOVES, Count, Positive, Rules
 from fukayomi.errors import InvalidValueError
@@ -104,3 +104,13 @@ class BotSettings(Settings):
         if found[1] == "http" and found[2] not in _LOOPBACK:
             raise InvalidValueError(f"{url} has no encryption: others could read the token; use https")
         return url.rstrip("/")
+
+    @model_validator(mode="after")
+    def _can_be_met(self) -> Self:
+        for what in ("rating", "main", "extra"):
+            least, most = getattr(self, f"min_{what}"), getattr(self, f"max_{what}")
+            if least is not None and most is not None and least > most:
+                raise InvalidValueError(f"min_{what} {least} is more than max_{what} {most}: every game is declined")
+        if self.offer_draws and self.draw_cp is None:
+            raise InvalidValueError("offer_draws needs draw_cp")
+        return self
