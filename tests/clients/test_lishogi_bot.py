@@ -760,7 +760,7 @@ def test_a_refused_token_and_an_account_that_is_no_bot() -> None:
     with pytest.raises(clients.TokenRefusedError, match="No such token") as refused:
         attempt(LishogiServer(), "sunlight")
     assert "sunlight" not in str(refused.value)
-    with pytest.raises(clients.NotABotError, match="ours is not a bot's account; fukayomi lishogi upgrade"):
+    with pytest.raises(clients.NotABotError, match="ours is not a bot account; fukayomi lishogi upgrade"):
         attempt(LishogiServer(title=None))
 
 

@@ -91,7 +91,7 @@ def test_a_match_of_two_programs_on_a_server_ends_with_equal_records(start: Star
         "waiting", "started", "ended", "waiting", "started", "ended", "note",
     ]  # fmt: skip
     assert {"id", "black", "white", "outcome", "result", "termination", "plies", "file"} <= set(found[-2])
-    assert "two waits for a game of x-60-1F" in said[two][1]
+    assert "two is waiting for a game (x-60-1F)" in said[two][1]
     assert "2 games: " in said[two][1]
     protocol = log.read_text(encoding="utf-8")
     assert " csa > LOGIN one x-60-1F,*****\n" in protocol

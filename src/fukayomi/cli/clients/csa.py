@@ -45,7 +45,7 @@ class PlayOptions:
     """Options for the play."""
 
     log: Annotated[Path | None, typer.Option(metavar="FILE", show_default="none")] = None
-    """Add all that is said to a file, to the server and to the engine; the password is not in it."""
+    """Log of what is exchanged with the server and the engine, without the password; it is appended to the file."""
 
 
 def play(host: Host, games: GameOptions, engine: EngineOptions, options: PlayOptions, as_json: Json = False) -> None:

@@ -64,7 +64,6 @@ class CsaClient:
         self._records: RecordFolder | None = None
         self._inbox: Inbox | None = None
         self._finishing = asyncio.Event()
-        self._resigns = False
         self._has_logged_in = False
         self._backoff = Backoff(settings.reconnects, listener)
 
@@ -98,7 +97,6 @@ class CsaClient:
 
     def resign(self) -> None:
         """Resign the game in play, and leave."""
-        self._resigns = True
         if self._inbox is not None:
             self._inbox.resigns = True
         self.finish()

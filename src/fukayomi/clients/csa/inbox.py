@@ -52,7 +52,7 @@ class Inbox:
                 if line:
                     await self._lines.put((line, at_s))
         except PeerFloodError as error:
-            self._lost = ConnectionLostError(f"the server is not to be trusted: {error}")
+            self._lost = ConnectionLostError(f"the server cannot be trusted: {error}")
         except Exception as error:  # the connection has ended, or the log fails: for who waits for a line
             self._lost = error
         await self._lines.put(None)

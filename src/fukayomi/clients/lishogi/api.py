@@ -211,7 +211,7 @@ class LishogiApi:
         try:
             yield
         except PeerFloodError as error:
-            raise ConnectionLostError(f"the server is not to be trusted: {error}") from error
+            raise ConnectionLostError(f"the server cannot be trusted: {error}") from error
         except TimeoutError as error:
             raise ConnectionLostError(f"{self.url} says nothing") from error
         except aiohttp.ClientPayloadError as error:

@@ -57,17 +57,17 @@ class BotSettings(Settings):
     opponents: OpponentKind = OpponentKind.ANY
     """Accept games with bots, with people, or any."""
     min_rating: Rating | None = None
-    """The lowest rating of an opponent. None: any."""
+    """Lowest rating of an opponent. None: any."""
     max_rating: Rating | None = None
-    """The highest rating of an opponent. None: any."""
+    """Highest rating of an opponent. None: any."""
     min_main: Seconds = 0
-    """The least main time, seconds."""
+    """Shortest main time, seconds."""
     max_main: Seconds = 3600
-    """The most main time, seconds."""
+    """Longest main time, seconds."""
     min_extra: Seconds = 0
-    """The least time for each move beside the main time, seconds: increment and byoyomi together."""
+    """Shortest time for each move beside the main time, seconds: increment and byoyomi together."""
     max_extra: Seconds = 60
-    """The most time for each move beside the main time, seconds: increment and byoyomi together."""
+    """Longest time for each move beside the main time, seconds: increment and byoyomi together."""
     per_day: Positive | None = None
     """Games with one opponent in 24 hours. None: no limit."""
     avoid: tuple[str, ...] = ()
