@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -66,9 +67,12 @@ def in_process(chooser: MovePlayer) -> InProcessPlayer:
     return InProcessPlayer(chooser, EngineSettings(name="own", identity="own"), TimeControl(movetime_ms=1))
 
 
-def play(*scripts: Script, player: object = None, games: int = 1, out: Path | None = None, **more: object):
+def play(
+    *scripts: Script, player: object = None, games: int = 1, out: Path | None = None, log: object = None,
+    heard: Heard | None = None, **more: object,
+):  # fmt: skip
     """Play against scripts; the score and what was heard."""
-    heard = Heard()
+    heard = heard or Heard()
 
     async def run() -> clients.Score:
         async with scripted_server(*scripts) as port:
@@ -76,7 +80,7 @@ def play(*scripts: Script, player: object = None, games: int = 1, out: Path | No
                 host="127.0.0.1", port=port, name="own", game="test-60-1F", games=games, out=out, **more
             )
             own = player or in_process(Chooser("7g7f", "2g2f", "resign"))
-            client = clients.CsaClient(settings, clients.Secret("moonlight"), own, listener=heard)
+            client = clients.CsaClient(settings, clients.Secret("moonlight"), own, listener=heard, log=log)
             async with asyncio.timeout(60):
                 return await client.run()
 
@@ -130,6 +134,26 @@ def test_every_end_of_a_game(lines: tuple[str, ...], termination: Termination, r
     assert b"moonlight" not in b"".join(path.read_bytes() for path in tmp_path.iterdir())
 
 
+@pytest.mark.skipif(os.name == "nt", reason="the folder is locked, and Windows removes no open file")
+def test_a_game_whose_file_cannot_be_begun_is_saved_at_its_end(tmp_path: Path) -> None:
+    out = tmp_path / "games"
+
+    async def script(server: Scripted) -> None:
+        await server.login()
+        shutil.rmtree(out)
+        await server.propose()
+        await server.echo()
+        out.mkdir()
+        server.send("#RESIGN", "#WIN")
+
+    _, heard = play(script, out=out)
+    assert [note for note in heard.notes if "game1 is not saved" in note]
+    assert heard.games[0].path == out / "game1.csa"
+    saved = read_record(out / "game1.csa")
+    assert (saved.usi_moves(), saved.result) == (["7g7f"], Result.BLACK_WIN)
+    assert sorted(path.name for path in out.iterdir()) == ["game1.csa", "game1.kif"]
+
+
 def test_the_servers_times_are_the_clock_and_what_the_engine_is_told() -> None:
     chooser = Chooser("7g7f", "2g2f")
     _, heard = play(opening("#TIME_UP", "#LOSE"), player=in_process(chooser), margin_ms=200)
@@ -150,6 +174,31 @@ def test_the_login_and_the_comment_of_a_move() -> None:
 
     play(script)
     assert said == ["LOGIN own test-60-1F,moonlight", "AGREE game1", "+7776FU,'* 100 -3334FU"]
+
+
+def test_a_password_that_the_server_repeats_is_not_in_the_log() -> None:
+    async def script(server: Scripted) -> None:
+        server.send(f"##[ERROR] {await server.line()}", "LOGIN:own OK")
+        await server.propose()
+        await server.echo()
+        server.send("#RESIGN", "#WIN")
+
+    log: list[str] = []
+    assert play(script, log=log.append)[0].wins == 1
+    assert log[:2] == ["> LOGIN own test-60-1F,*****", "< ##[ERROR] LOGIN own test-60-1F,*****"]
+    assert "moonlight" not in "".join(log)
+
+
+def test_a_log_that_fails_ends_the_run_with_its_error() -> None:
+    def log(line: str) -> None:
+        if line == "< LOGIN:own OK":
+            raise OSError("the disk is full")
+
+    async def script(server: Scripted) -> None:
+        await server.login()
+
+    with pytest.raises(OSError, match="the disk is full"):
+        play(script, log=log)
 
 
 def test_without_comments_and_as_white_scores_are_blacks() -> None:
@@ -310,6 +359,16 @@ async def _endless(server: Scripted) -> None:
     await server.line()
 
 
+def test_a_server_that_ends_connections_after_the_login_is_not_asked_for_ever() -> None:
+    async def script(server: Scripted) -> None:
+        await server.login()
+
+    heard = Heard()
+    with pytest.raises(clients.ConnectionLostError, match="closed the connection"):
+        play(script, script, script, reconnects=2, heard=heard)
+    assert len(heard.notes) == 2
+
+
 @pytest.mark.parametrize("script", [_closes, _illegal, _endless])
 def test_a_connection_that_breaks_costs_its_game_alone(script: Script, tmp_path: Path) -> None:
     score, heard = play(
@@ -372,6 +431,34 @@ def test_finish_leaves_after_the_game_and_resign_ends_it() -> None:
     assert (score.losses, said) == (1, ["%TORYO"])
 
 
+def test_a_game_that_is_cancelled_is_saved_by_the_next_run(tmp_path: Path) -> None:
+    async def run() -> None:
+        reached = asyncio.Event()
+
+        async def script(server: Scripted) -> None:
+            await server.login()
+            await server.propose()
+            await server.echo()
+            server.send("-3334FU,T1")
+            await server.line()
+            reached.set()
+            assert await server.line() == ""
+
+        async with scripted_server(script) as port:
+            settings = clients.PlaySettings(host="127.0.0.1", port=port, name="own", out=tmp_path)
+            playing = asyncio.create_task(clients.CsaClient(settings, clients.Secret("x"), in_process(Chooser())).run())
+            await reached.wait()
+            playing.cancel()
+            await asyncio.wait((playing,))
+            assert playing.cancelled()
+
+    asyncio.run(run())
+    assert [path.name for path in tmp_path.iterdir() if path.name != "lock"] == ["game1.part"]
+    play(opening("#RESIGN", "#WIN"), out=tmp_path)
+    saved = read_record(tmp_path / "game1.csa")
+    assert (saved.usi_moves()[1:], saved.termination) == (["3c3d"], Termination.INTERRUPTED)
+
+
 def test_the_margin_grows_with_the_delay() -> None:
     chooser = Chooser("7g7f", "2g2f")
 
@@ -416,6 +503,9 @@ def test_secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     heard = Heard()
     assert clients.read_secret(path, "X", "the password", "--password-file", heard).reveal() == "moonlight"
     assert os.name != "posix" or heard.notes == [f"other users can read the password in {path}; chmod 600 {path}"]
+    monkeypatch.setenv("X", "star")
+    clients.read_secret(path, "X", "the password", "--password-file")
+    assert "X" not in os.environ
     monkeypatch.setenv("X", "sun")
     secret = clients.read_secret(None, "X", "the password", "--password-file")
     assert (secret.reveal(), repr(secret), "X" in os.environ) == ("sun", "Secret(*****)", False)

@@ -5,12 +5,13 @@ from pathlib import Path
 
 import pytest
 from csa_hostile import conversation, hold
-from csa_peers import Peer, honest_game
+from csa_peers import PATIENCE_S, Peer, honest_game
 
 from fukayomi import read_record
 from fukayomi.arena.game.rules import Rules
 from fukayomi.clients.csa.server import CsaServer
 from fukayomi.clients.csa.settings import ServeSettings
+from fukayomi.clients.listener import OnlineListener
 
 ALL = 500
 SHARE = 60
@@ -89,5 +90,20 @@ def test_nobody_takes_the_name_of_another() -> None:
             async with Peer(server.port) as again:  # the owner, whose connection may be dead
                 assert await again.login("name", "x-10-0", "moon") == "LOGIN:name OK"
                 assert await owner.line() == ""
+
+    asyncio.run(run())
+
+
+def test_a_listener_that_fails_ends_the_server() -> None:
+    class Broken(OnlineListener):
+        def moved(self, *_: object) -> None:
+            raise RuntimeError("the listener is broken")
+
+    async def run() -> None:
+        async with CsaServer(settings(), Broken()) as server, asyncio.timeout(PATIENCE_S):
+            playing = asyncio.create_task(honest_game(server.port, ("one", "two"), "x-60-1F"))
+            with pytest.raises(RuntimeError, match="the listener is broken"):
+                await server.run()
+        assert await playing == ([""], [""])
 
     asyncio.run(run())

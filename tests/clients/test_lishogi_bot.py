@@ -760,7 +760,7 @@ def test_a_refused_token_and_an_account_that_is_no_bot() -> None:
     with pytest.raises(clients.TokenRefusedError, match="No such token") as refused:
         attempt(LishogiServer(), "sunlight")
     assert "sunlight" not in str(refused.value)
-    with pytest.raises(clients.NotABotError, match="ours is not a bot's account; fukayomi lishogi upgrade"):
+    with pytest.raises(clients.NotABotError, match="ours is not a bot account; fukayomi lishogi upgrade"):
         attempt(LishogiServer(title=None))
 
 
@@ -796,6 +796,20 @@ def test_addresses(url: str, wrong: str) -> None:
     with pytest.raises(BotError, match=wrong):
         clients.BotSettings(url=url)
     assert clients.BotSettings(url="https://lishogi.org/").url == "https://lishogi.org"
+
+
+@pytest.mark.parametrize(
+    ("rules", "wrong"),
+    [
+        ({"min_main": 4000}, "min_main 4000 is more than max_main 3600"),
+        ({"min_extra": 10, "max_extra": 5}, "min_extra 10 is more than max_extra 5"),
+        ({"min_rating": 2000, "max_rating": 1000}, "min_rating 2000 is more than max_rating 1000"),
+        ({"offer_draws": True}, "offer_draws needs draw_cp"),
+    ],
+)
+def test_rules_that_no_game_can_meet(rules: dict, wrong: str) -> None:
+    with pytest.raises(ValueError, match=wrong):
+        clients.BotSettings(**rules)
 
 
 def test_a_bot_that_leaves_does_not_wait_for_ever_for_a_server_that_has_gone(tmp_path: Path) -> None:

@@ -62,6 +62,26 @@ def test_what_a_kill_leaves_becomes_a_record_wherever_it_came(tmp_path: Path, cu
     assert not part.exists()
 
 
+def test_a_game_that_has_ended_keeps_its_result_when_its_kif_cannot_be_written(tmp_path: Path) -> None:
+    record, notes = Record(black_name="a", white_name="b"), Notes()
+    with RecordFolder(tmp_path) as folder:
+        file = folder.begin("x", record)
+        add(file, record, "7g7f", "3c3d")
+        record.termination, record.result = Termination.RESIGN, Result.WHITE_WIN
+        kif = tmp_path / "x.kif"
+        kif.mkdir()
+        with pytest.raises(OSError, match=r"x\.kif"):
+            file.finish()
+        kif.rmdir()
+    with RecordFolder(tmp_path, notes):
+        pass
+    for path in (tmp_path / "x.csa", kif):
+        saved = read_record(path)
+        assert (saved.usi_moves(), saved.result) == (["7g7f", "3c3d"], Result.WHITE_WIN)
+        assert saved.termination is Termination.RESIGN
+    assert (notes.texts, list(tmp_path.glob("*.part"))) == ([], [])
+
+
 def test_a_damaged_file_is_kept_aside(tmp_path: Path) -> None:
     (tmp_path / "x.part").write_bytes(b"\xff\xfe nonsense\n")
     notes = Notes()

@@ -2,7 +2,9 @@
 
 import asyncio
 import contextlib
+import os
 import random
+import re
 import time
 
 from fukayomi.errors import FukayomiError
@@ -10,6 +12,8 @@ from fukayomi.listener import Listener
 
 FIRST_PAUSE_S = 1.0
 LONGEST_PAUSE_S = 60.0
+FIRST_OF_WINSOCK = 10_000
+"""The first error number of Windows' sockets, which `os.strerror` does not know."""
 
 
 class ConnectionLostError(FukayomiError, ConnectionError):
@@ -18,6 +22,15 @@ class ConnectionLostError(FukayomiError, ConnectionError):
 
 class PeerFloodError(FukayomiError):
     """A peer that sends too much: endless lines, or too many. The message goes on after its name."""
+
+
+def reason_of(error: Exception) -> str:
+    """What the system says of a connection that failed, without asyncio's list of the addresses that it tried."""
+    found = re.search(r"\[Errno ([0-9]+)\]", str(error))
+    number = int(found[1]) if found else getattr(error, "errno", None) or 0
+    if 0 < number < FIRST_OF_WINSOCK:
+        return os.strerror(number)
+    return getattr(error, "strerror", None) or str(error)
 
 
 class Allowance:

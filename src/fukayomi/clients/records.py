@@ -19,7 +19,7 @@ from fukayomi.files.atomic import replace_file
 from fukayomi.files.lock import FolderLock
 from fukayomi.listener import SILENT, Listener
 from fukayomi.shogi import Color, Position
-from fukayomi.shogi.formats import csa_moves, read_record, write_csa
+from fukayomi.shogi.formats import csa_moves, read_record, write_csa, write_kif
 from fukayomi.shogi.record import Record, RecordedMove, RecordError, Termination, now
 
 PART = ".part"
@@ -125,18 +125,23 @@ class RecordFolder:
             part.replace(part.with_name(damaged))
             self._listener.note(f"{part.name} cannot be recovered: {error}; it is kept as {damaged}")
             return None
-        record.name = ""
-        record.moves = [_without_pv(played) for played in record.moves]
-        return record
+        return _without_pvs(record)
 
     def _recover(self, part: Path) -> None:
-        """Make a record of what a kill left of a game."""
+        """Make a record of what a kill left of a game. A CSA file that is there is the record: only the rest failed."""
+        path = part.with_name(part.name.removesuffix(PART))
+        csa, kif = paths(path)
+        if csa.exists():
+            if not kif.exists():
+                replace_file(kif, write_kif(_without_pvs(read_record(csa))).encode())
+            part.unlink()
+            return
         record = self._read(part)
         if record is None:
             return
-        record.termination = Termination.INTERRUPTED
-        path = part.with_name(part.name.removesuffix(PART))
-        write_both(record, *paths(path))
+        if record.termination is Termination.NONE:
+            record.termination = Termination.INTERRUPTED
+        write_both(record, csa, kif)
         part.unlink()
         self._listener.note(f"{path.name}.csa: the game was broken off after {len(record)} moves")
 
@@ -194,9 +199,9 @@ class GameFile:
             OSError: A file cannot be written; what was played so far stays.
         """
         self.record.end_time = self.record.end_time or now()
+        self.close()
         csa, kif = paths(self.path)
         write_both(self.record, csa, kif)
-        self.close()
         self._part.unlink(missing_ok=True)
         return csa
 
@@ -265,6 +270,8 @@ class PlayedGame:
         """Write the record, with the end that it has now; `game` then has its path."""
         self.record.end_time = now()
         with self._noting():
+            if self._file is None and self._records is not None:  # the disk was full, and may have room now
+                self._file = self._records.begin(self.game.game_id, self.record)
             if self._file is not None:
                 self.game = replace(self.game, path=await asyncio.to_thread(self._file.finish))
 
@@ -302,5 +309,8 @@ def _take_over(known: Record, record: Record) -> None:
         record.moves[index] = old
 
 
-def _without_pv(played: RecordedMove) -> RecordedMove:
-    return RecordedMove(played.move, played.score_cp, time_ms=played.time_ms, comment=played.comment)
+def _without_pvs(record: Record) -> Record:
+    """A record that was read, without the expected lines, which are not in USI."""
+    record.name = ""
+    record.moves = [replace(played, pv="") for played in record.moves]
+    return record

@@ -47,8 +47,8 @@ class Secret:
 
 
 def read_secret(file: Path | None, variable: str, what: str, option: str, listener: Listener = SILENT) -> Secret:
-    """Read a secret: the first line of a file, or an environment variable, which is removed from the environment, so
-    that engines do not inherit it.
+    """Read a secret: the first line of a file, or an environment variable, which is removed from the environment in any
+    case, so that engines do not inherit it.
 
     Args:
         file: The file; None: the variable.
@@ -61,8 +61,8 @@ def read_secret(file: Path | None, variable: str, what: str, option: str, listen
         SecretError: There is none, or it has spaces or control characters.
         OSError: The file cannot be read.
     """
+    text = os.environ.pop(variable, "")
     if file is None:
-        text = os.environ.pop(variable, "")
         if not text:
             raise SecretError(f"{what} is missing: write it to a file and give {option} FILE, or set {variable}")
         place = variable

@@ -91,7 +91,7 @@ def test_a_match_of_two_programs_on_a_server_ends_with_equal_records(start: Star
         "waiting", "started", "ended", "waiting", "started", "ended", "note",
     ]  # fmt: skip
     assert {"id", "black", "white", "outcome", "result", "termination", "plies", "file"} <= set(found[-2])
-    assert "two waits for a game of x-60-1F" in said[two][1]
+    assert "two is waiting for a game (x-60-1F)" in said[two][1]
     assert "2 games: " in said[two][1]
     protocol = log.read_text(encoding="utf-8")
     assert " csa > LOGIN one x-60-1F,*****\n" in protocol
@@ -140,8 +140,9 @@ def test_errors_are_one_line_and_name_the_remedy(start: Start, port: int, tmp_pa
     cases = [
         (client("one", port), None, "set FUKAYOMI_CSA_PASSWORD", 1),
         (client("one", port, "--password-file", tmp_path / "none"), None, "none: No such file", 1),
-        (client("a b", port), "x", "--name", 2),
-        (client("one", port, "--reconnects", 0), "x", f"cannot connect to 127.0.0.1:{port}", 1),
+        (client("a b", port), "x", "--name: 'a b' is not 1 to 64 letters, digits, _ @ . and -", 2),
+        (["play", "127.0.0.1"], "x", "--name is missing", 2),
+        (client("one", port, "--reconnects", 0), "x", f"cannot connect to 127.0.0.1:{port}: ", 1),
         (client("one", port, engine="no-such-engine"), "x", "cannot start no-such-engine", 1),
         (client("one", port, "--option", "USI_Nothing=1"), "x", "USI_Nothing", 1),
         (["serve", "--port", port, "--clock", "nodes=5"], "x", "--clock", 2),
@@ -153,6 +154,15 @@ def test_errors_are_one_line_and_name_the_remedy(start: Start, port: int, tmp_pa
         assert said in error
         assert "Traceback" not in error
         assert process.returncode == code, error
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
+def test_a_log_on_a_full_disk_ends_and_the_program_goes_on(start: Start, port: int) -> None:
+    process = start(*client("one", port, "--reconnects", 0, "--log", "/dev/full"))
+    _, error = process.communicate(timeout=PATIENCE_S)
+    assert error.count("/dev/full: No space left on device; the log ends here") == 1
+    assert f"cannot connect to 127.0.0.1:{port}" in error
+    assert (process.returncode, "Traceback" in error) == (1, False)
 
 
 def test_two_processes_do_not_share_a_folder_of_records(start: Start, port: int, tmp_path: Path) -> None:

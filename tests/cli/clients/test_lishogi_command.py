@@ -136,7 +136,7 @@ def test_an_account_becomes_a_bot_when_the_user_says_so(start: Start, site: Serv
     site.server.title = None
     address = ["--url", site.server.url]
     refused = start("play", *address, "--engine", ENGINE)
-    assert "ours is not a bot's account; fukayomi lishogi upgrade makes it one" in refused.communicate()[1]
+    assert "ours is not a bot account; fukayomi lishogi upgrade makes it one" in refused.communicate()[1]
     asked = start("upgrade", *address)
     printed, _ = asked.communicate("n\n", timeout=PATIENCE_S)
     assert "Make ours on" in printed
@@ -152,6 +152,6 @@ def test_an_account_becomes_a_bot_when_the_user_says_so(start: Start, site: Serv
     agreed = start("upgrade", *address)
     printed, _ = agreed.communicate("y\n", timeout=PATIENCE_S)
     assert (agreed.returncode, site.server.title) == (0, "BOT")
-    assert "ours is a bot's account now" in printed
+    assert "ours is a bot account now" in printed
     again = start("upgrade", *address, "--yes")
-    assert (again.communicate(timeout=PATIENCE_S)[0], again.returncode) == ("ours is a bot's account\n", 0)
+    assert (again.communicate(timeout=PATIENCE_S)[0], again.returncode) == ("ours is a bot account\n", 0)

@@ -91,7 +91,7 @@ class TimeControl:
             raise TimeControlError(text, _contradiction_of(values)) from error
 
     def text(self) -> str:
-        """The shortest text that `from_text` reads as this time control."""
+        """The shortest text that `from_text` reads as this time control; `str` gives it, too."""
         if self.nodes:
             return "nodes=" + "/".join(map(str, self.nodes))
         if self.depth is not None:
@@ -100,6 +100,9 @@ class TimeControl:
             return f"movetime={_time_text(self.movetime_ms)}"
         times = (("main", self.main_ms), ("byoyomi", self.byoyomi_ms), ("increment", self.increment_ms))
         return ",".join(f"{name}={_time_text(time_ms)}" for name, time_ms in times if time_ms)
+
+    def __str__(self) -> str:
+        return self.text()
 
     @classmethod
     def __get_pydantic_core_schema__(cls, _source: Any, _handler: GetCoreSchemaHandler) -> CoreSchema:

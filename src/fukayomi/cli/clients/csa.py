@@ -18,9 +18,10 @@ from fukayomi.cli.clients.online import (
     score_text,
 )
 from fukayomi.cli.clients.online_lines import listener_of
-from fukayomi.cli.common.errors import fail
+from fukayomi.cli.common.errors import USAGE, fail
 from fukayomi.cli.common.options import given_options, options_of
 from fukayomi.clients.csa.settings import PlaySettings, ServeSettings
+from fukayomi.tabular import counted
 
 PASSWORD = "FUKAYOMI_CSA_PASSWORD"
 """Environment variable of the password."""
@@ -44,7 +45,7 @@ class PlayOptions:
     """Options for the play."""
 
     log: Annotated[Path | None, typer.Option(metavar="FILE", show_default="none")] = None
-    """Add all that is said to a file, to the server and to the engine; the password is not in it."""
+    """Log of what is exchanged with the server and the engine, without the password; it is appended to the file."""
 
 
 def play(host: Host, games: GameOptions, engine: EngineOptions, options: PlayOptions, as_json: Json = False) -> None:
@@ -65,6 +66,8 @@ def play(host: Host, games: GameOptions, engine: EngineOptions, options: PlayOpt
     from fukayomi.clients.csa.client import CsaClient
     from fukayomi.clients.secrets import read_secret
 
+    if games.name is None:
+        fail("--name is missing: give for example --name myengine", USAGE)
     listener = listener_of(as_json=as_json)
     settings = PlaySettings(host=host, **given_options(games, "password_file"), **given_options(options, "log"))
     secret = read_secret(games.password_file, PASSWORD, "the password", "--password-file", listener)
@@ -131,5 +134,5 @@ def serve(options: ServeOptions, rules: ServeRules, limits: ServeLimits, as_json
 
     steps = (server.finish, server.interrupt)
     presses = run_steps(run, steps, ("ending after the games in play; Ctrl-C again breaks them off", "breaking off"))
-    listener.note(f"{server.played} games")
+    listener.note(counted(server.played, "game"))
     end_after(presses)

@@ -59,7 +59,7 @@ class PlayOptions:
     """Options for the play."""
 
     log: Annotated[Path | None, typer.Option(metavar="FILE", show_default="none")] = None
-    """Add all that is said to a file, to the server and to the engine; the token is not in it."""
+    """Log of what is exchanged with the server and the engine, without the token; it is appended to the file."""
 
 
 def play(
@@ -76,8 +76,8 @@ def play(
     fukayomi lishogi play --token-file ~/.lishogi --kind casual \\
       --min-extra 5 --max-main 900 --engine ./YaneuraOu
 
-    Waits for challenges, and accepts those with the rules of shogi that the options allow. The account must be a bot's:
-    fukayomi lishogi upgrade makes it one. Each game is saved as CSA and KIF in --out when it ends, ready for
+    Waits for challenges, and accepts those with the rules of shogi that the options allow. The account must be a bot
+    account: fukayomi lishogi upgrade makes it one. Each game is saved as CSA and KIF in --out when it ends, ready for
     fukayomi rate. When a stream breaks the bot opens it again and goes on, as it does with the games that it finds when
     it starts. It needs the extra lishogi: pip install '.\\[lishogi]' in a checkout of fukayomi.
 
@@ -115,13 +115,13 @@ class UpgradeOptions:
 
 
 def upgrade(options: UpgradeOptions) -> None:
-    """Make an account of lishogi a bot's. This cannot be undone.
+    """Make an account on lishogi a bot account. This cannot be undone.
 
     \b
     fukayomi lishogi upgrade --token-file ~/.lishogi
 
     The account must not have played any game, and can afterwards play only through the API. The token needs the
-    permission "Play bot moves". Asks before it does it. An account that is a bot's already stays as it is.
+    permission "Play bot moves". Asks for confirmation first. A bot account stays as it is.
     """
     import asyncio
 
@@ -134,15 +134,15 @@ def upgrade(options: UpgradeOptions) -> None:
         async with LishogiApi(settings.url, token) as api:
             account = await api.account()
             if account.is_bot:
-                typer.echo(f"{account.username} is a bot's account")
+                typer.echo(f"{account.username} is a bot account")
                 return
             if account.games:
                 fail(f"{account.username} has played {account.games} games; a bot needs a new account")
             typer.confirm(
-                f"Make {account.username} on {settings.url} a bot for ever?", abort=True
+                f"Make {account.username} on {settings.url} a bot account? This cannot be undone.", abort=True
             ) if not options.yes else None
             await api.upgrade()
-            typer.echo(f"{account.username} is a bot's account now")
+            typer.echo(f"{account.username} is a bot account now")
 
     asyncio.run(run())
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 import typer
 
 from fukayomi.cli.common.errors import exit_stopped
+from fukayomi.tabular import counted
 
 if TYPE_CHECKING:
     from fukayomi.arena.game.usi_player import UsiPlayer
@@ -64,7 +65,7 @@ def engine_maker(options: EngineOptions, name: str, log: Callable[[str], None] |
 def score_text(score: "Score") -> str:
     """The results in one line."""
     counts = f"{score.wins} won, {score.losses} lost, {score.draws} drawn, {score.unfinished} broken off"
-    return f"{score.games} games: {counts}"
+    return f"{counted(score.games, 'game')}: {counts}"
 
 
 def end_after(presses: int) -> None:
@@ -99,18 +100,27 @@ def run_steps(
 
 @contextmanager
 def protocol_log(path: Path | None) -> Generator[Callable[[str], None] | None]:
-    """A function that adds a line with its time to a file; None without a file."""
+    """A function that adds a line with its time to a file; None without a file.
+
+    The log ends where it cannot be written, as on a full disk; the game goes on.
+    """
     if path is None:
         yield None
         return
-    lock = threading.Lock()
-    with path.open("a", encoding="utf-8", errors="replace") as file:
+    lock, is_full = threading.Lock(), False
+    with path.open("ab", buffering=0) as file:
 
         def write(line: str) -> None:
+            nonlocal is_full
             text = f"{time.strftime('%Y-%m-%d %H:%M:%S')}.{time.time_ns() // 1_000_000 % 1000:03} {line}\n"
             with lock, contextlib.suppress(ValueError):  # closed: an engine says its last words
-                file.write(text)
-                file.flush()
+                if is_full:
+                    return
+                try:
+                    file.write(text.encode("utf-8", "replace"))
+                except OSError as error:
+                    is_full = True
+                    typer.echo(f"{path}: {error.strerror}; the log ends here", err=True)
 
         yield write
 

@@ -25,7 +25,7 @@ class Lines(OnlineListener):
         self._print(f"listening at {host}:{port}")
 
     def waiting(self, name: str, game: str) -> None:
-        self._print(f"{name} waits for a game{f' of {game}' if game else ''}")
+        self._print(f"{name} is waiting for a game{f' ({game})' if game else ''}")
 
     def game_started(self, game: OnlineGame) -> None:
         self._print(f"{game.game_id}: {_players(game)}")

@@ -14,7 +14,7 @@ from fukayomi.clients.engine import ThinkingPlayer
 from fukayomi.clients.lag import Lag
 from fukayomi.clients.listener import SILENT_ONLINE, OnlineListener, Score
 from fukayomi.clients.records import RecordFolder
-from fukayomi.clients.secrets import HIDDEN, Secret
+from fukayomi.clients.secrets import Secret
 from fukayomi.errors import FukayomiError
 from fukayomi.tabular import printable
 
@@ -41,7 +41,7 @@ class CsaClient:
         player: Chooses the moves; it is closed at the end.
         listener: Hears of logins, games, moves.
         accept: Says of a game that is proposed why it is rejected; "" accepts.
-        log: Called with "< line" and "> line" of the protocol, without the password.
+        log: Called with "< line" and "> line" of the protocol, without the password, which a server may repeat.
     """
 
     def __init__(
@@ -57,13 +57,13 @@ class CsaClient:
         self.settings, self.listener = settings, listener
         self.score = Score()
         """Results so far."""
-        self._secret, self._accept, self._log = secret, accept, log
+        self._secret, self._accept = secret, accept
+        self._log = None if log is None else lambda line: log(secret.hidden_in(line))
         self._engine = ThinkingPlayer(player, settings.rules, listener)
         self._lag = Lag(settings.margin_ms)
         self._records: RecordFolder | None = None
         self._inbox: Inbox | None = None
         self._finishing = asyncio.Event()
-        self._resigns = False
         self._has_logged_in = False
         self._backoff = Backoff(settings.reconnects, listener)
 
@@ -97,7 +97,6 @@ class CsaClient:
 
     def resign(self) -> None:
         """Resign the game in play, and leave."""
-        self._resigns = True
         if self._inbox is not None:
             self._inbox.resigns = True
         self.finish()
@@ -139,8 +138,7 @@ class CsaClient:
         password = self._secret.reveal()
         if settings.game:
             password = f"{settings.game},{password}"
-        shown = f"LOGIN {name} {settings.game + ',' if settings.game else ''}{HIDDEN}"
-        inbox.connection.send(f"LOGIN {name} {password}", shown=shown)
+        inbox.connection.send(f"LOGIN {name} {password}")
         while True:
             line = await self._line(inbox, ANSWER_S)
             if not line:
@@ -150,7 +148,6 @@ class CsaClient:
             if line.startswith("LOGIN:") and line.endswith(" OK"):
                 break
         self._has_logged_in = True
-        self._backoff.reset()
 
     async def _line(self, inbox: Inbox, timeout_s: float | None, *, is_agreed: bool = False) -> str:
         """The next line; "" if the user wants to leave: after the proposal of a game only by `resign`."""

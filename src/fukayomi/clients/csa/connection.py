@@ -6,7 +6,7 @@ import socket
 import time
 from collections.abc import Callable
 
-from fukayomi.clients.connecting import Allowance, ConnectionLostError, PeerFloodError
+from fukayomi.clients.connecting import Allowance, ConnectionLostError, PeerFloodError, reason_of
 from fukayomi.clients.csa.text import LONGEST_LINE
 
 CHUNK = 1 << 16
@@ -20,7 +20,7 @@ class LineConnection:
     Args:
         reader: Of the connection.
         writer: Of the connection.
-        log: Called with "< line" and "> line" for all that is received and sent; what `send` is told to hide is not.
+        log: Called with "< line" and "> line" for all that is received and sent.
         size: Limit of the bytes that it sends; None: no limit.
     """
 
@@ -81,12 +81,11 @@ class LineConnection:
             self._log(f"< {line}")
         return line, self._arrived_s
 
-    def send(self, *lines: str, shown: str | None = None) -> None:
+    def send(self, *lines: str) -> None:
         """Send lines, without waiting for the peer.
 
         Args:
             lines: The lines.
-            shown: What the log has in their place; None: the lines.
 
         Raises:
             ConnectionLostError: The connection has ended, or the peer does not read.
@@ -95,7 +94,7 @@ class LineConnection:
             raise ConnectionLostError("the connection is closed")
         self.sent_s = time.monotonic()
         if self._log is not None:
-            for line in lines if shown is None else (shown,):
+            for line in lines:
                 self._log(f"> {line}")
         self._writer.write("".join(f"{line}\n" for line in lines).encode())
         if self._writer.transport.get_write_buffer_size() > UNSENT:
@@ -129,5 +128,5 @@ async def connect(host: str, port: int, timeout_s: float, log: Callable[[str], N
     except TimeoutError:
         raise ConnectionLostError(f"{host}:{port} does not answer") from None
     except (OSError, UnicodeError) as error:
-        raise ConnectionLostError(f"cannot connect to {host}:{port}: {error}") from error
+        raise ConnectionLostError(f"cannot connect to {host}:{port}: {reason_of(error)}") from error
     return LineConnection(reader, writer, log)

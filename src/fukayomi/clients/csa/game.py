@@ -130,6 +130,7 @@ class ClientGame:
             record.termination, record.result = Termination.INTERRUPTED, Result.UNKNOWN
             record.ending_comment = str(failed)
         finally:
+            self._played.leave()  # all moves are in the file; a cancelled game is recovered from it
             await self._stop_thinking()
         await self._played.end()
         await self._engine.game_over(self.game.outcome)

@@ -32,7 +32,7 @@ class Inbox:
         """The user offers to break the game off."""
         self._keep_alive_s = keep_alive_s
         self._lines: asyncio.Queue[tuple[str, float] | None] = asyncio.Queue(QUEUED)
-        self._lost: ConnectionLostError | None = None
+        self._lost: Exception | None = None
         self._tasks: list[asyncio.Task[None]] = []
 
     async def __aenter__(self) -> Self:
@@ -51,10 +51,10 @@ class Inbox:
                 line, at_s = await self.connection.read()
                 if line:
                     await self._lines.put((line, at_s))
-        except ConnectionLostError as error:
-            self._lost = error
         except PeerFloodError as error:
-            self._lost = ConnectionLostError(f"the server is not to be trusted: {error}")
+            self._lost = ConnectionLostError(f"the server cannot be trusted: {error}")
+        except Exception as error:  # the connection has ended, or the log fails: for who waits for a line
+            self._lost = error
         await self._lines.put(None)
 
     async def _keep_alive(self) -> None:

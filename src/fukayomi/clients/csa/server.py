@@ -14,7 +14,7 @@ from collections import Counter
 from datetime import datetime
 from typing import Self
 
-from fukayomi.clients.connecting import Allowance, ConnectionLostError, PeerFloodError
+from fukayomi.clients.connecting import Allowance, ConnectionLostError, PeerFloodError, reason_of
 from fukayomi.clients.csa.clock import CsaTime
 from fukayomi.clients.csa.connection import LineConnection
 from fukayomi.clients.csa.referee import RefereedGame
@@ -66,6 +66,7 @@ class CsaServer:
         self._addresses = Counter[str]()
         self._is_ending = False
         self._done = asyncio.Event()
+        self._failed: Exception | None = None
         self._last_id = 0
         self.played = 0
         """Games that have ended."""
@@ -90,7 +91,7 @@ class CsaServer:
         except OSError as error:
             if self.records is not None:
                 self.records.close()
-            raise ServerError(f"cannot listen at {settings.host}:{settings.port}: {error.strerror or error}") from error
+            raise ServerError(f"cannot listen at {settings.host}:{settings.port}: {reason_of(error)}") from error
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -107,8 +108,14 @@ class CsaServer:
             self.records.close()
 
     async def run(self) -> None:
-        """Serve until the last game has ended after `finish`, or as many games as the settings say."""
+        """Serve until the last game has ended after `finish`, or as many games as the settings say.
+
+        Raises:
+            Exception: The listener has raised it in a game; all games are broken off.
+        """
         await self._done.wait()
+        if self._failed is not None:
+            raise self._failed
 
     def finish(self) -> None:
         """Begin no more games; `run` returns when those in play have ended."""
@@ -207,6 +214,10 @@ class CsaServer:
     async def _play(self, game: RefereedGame) -> None:
         try:
             await game.run()
+        except Exception as error:  # `run` raises it
+            self._failed = self._failed or error
+            self.interrupt()
+            self._done.set()
         finally:
             del self._games[game]
             self.played += game.has_started

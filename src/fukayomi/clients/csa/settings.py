@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated, ClassVar
 
-from pydantic import Field, field_validator
+from pydantic import Field, ValidationInfo, field_validator
 
 from fukayomi.arena.game.rules import Count, Positive, Rules
 from fukayomi.arena.game.time_control import TimeControl
@@ -27,10 +27,10 @@ class PlaySettings(Settings):
     """Name or address of the server."""
     port: Port = PORT
     """Port of the server."""
-    name: Annotated[str, Field(pattern=f"^{NAME.pattern}$")]
-    """Name on the server: letters, digits, _ @ . and -."""
-    game: Annotated[str, Field(pattern=f"^({GAME_NAME.pattern})?$")] = ""
-    """Game name, as floodgate-600-10F: who names the same one is an opponent. It is sent before the password. None: the
+    name: str
+    """Name on the server (required): letters, digits, _ @ . and -."""
+    game: str = ""
+    """Game name, such as floodgate-600-10F: players with the same one meet. It is sent before the password. None: the
     server pairs players by itself."""
     games: Positive | None = None
     """Games to play, one after another. None: no end."""
@@ -51,6 +51,14 @@ class PlaySettings(Settings):
     rules: Rules = Field(default_factory=Rules)
     """The time limits of the engine; the server has the rules of the game."""
 
+    @field_validator("name", "game")
+    @classmethod
+    def _can_be_sent(cls, text: str, info: ValidationInfo) -> str:
+        pattern, signs = (NAME, "_ @ .") if info.field_name == "name" else (GAME_NAME, "_ @ . +")
+        if pattern.fullmatch(text) or (not text and pattern is GAME_NAME):
+            return text
+        raise InvalidValueError(f"{text[:100]!r} is not 1 to 64 letters, digits, {signs} and -")
+
 
 class ServeSettings(Settings):
     """How a server pairs players and judges games."""
@@ -66,7 +74,7 @@ class ServeSettings(Settings):
     games: Positive | None = None
     """End after so many games. None: no end."""
     clock: TimeControl = TimeControl(main_ms=600_000, increment_ms=10_000)
-    """Clock of games whose name has none: main=600s,increment=10s. A name such as lan-300-10F has one."""
+    """Clock for games whose name gives none. A name such as lan-300-10F gives one."""
     rules: Rules = Field(default_factory=Rules)
     """The rules of the games."""
     connections: Annotated[int, Field(ge=2, le=5000)] = 200

@@ -14,6 +14,7 @@ from fukayomi.shogi import BLACK, START_SFEN, WHITE, Color, Move, Position, Shog
 from fukayomi.shogi.formats import csa_moves, write_csa
 from fukayomi.shogi.formats.notation import western_move
 from fukayomi.shogi.record import Record, RecordedMove, Result, Termination, winner_is
+from fukayomi.tabular import printable
 
 PORT = 4081
 """The port of CSA servers."""
@@ -168,7 +169,7 @@ def _summary(general: dict[str, str], times: dict[str, dict[str, str]], board: l
     mover = first if len(record.moves) % 2 == 0 else first.opponent
     if "To_Move" in general and _color(general, "To_Move") not in (mover, first):
         raise CsaProtocolError(f"the game summary has To_Move:{general['To_Move']}, but the position says otherwise")
-    names = {color: general.get(f"Name{sign}", "")[:64] for color, sign in SIGN.items()}
+    names = {color: printable(general.get(f"Name{sign}", "")[:64]) for color, sign in SIGN.items()}
     return GameSummary(game_id, names, turn, sides, record, int(limit) if limit else None, mover, general)
 
 

@@ -11,7 +11,7 @@ from typing import Any, Self, cast
 import aiohttp
 
 from fukayomi import __version__
-from fukayomi.clients.connecting import Allowance, ConnectionLostError, PeerFloodError
+from fukayomi.clients.connecting import Allowance, ConnectionLostError, PeerFloodError, reason_of
 from fukayomi.clients.lishogi.text import SHOWN, Account, read_message
 from fukayomi.clients.secrets import Secret
 from fukayomi.errors import FukayomiError
@@ -211,7 +211,7 @@ class LishogiApi:
         try:
             yield
         except PeerFloodError as error:
-            raise ConnectionLostError(f"the server is not to be trusted: {error}") from error
+            raise ConnectionLostError(f"the server cannot be trusted: {error}") from error
         except TimeoutError as error:
             raise ConnectionLostError(f"{self.url} says nothing") from error
         except aiohttp.ClientPayloadError as error:
@@ -220,5 +220,5 @@ class LishogiApi:
             if isinstance(error, ConnectionLostError):
                 raise
             raise ConnectionLostError(
-                f"the connection to {self.url} failed: {self._token.hidden_in(str(error))}"
+                f"the connection to {self.url} failed: {self._token.hidden_in(reason_of(error))}"
             ) from error

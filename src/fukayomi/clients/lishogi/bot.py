@@ -37,7 +37,7 @@ REMEMBERED = 1000
 
 
 class NotABotError(FukayomiError):
-    """The account of the token is not a bot's."""
+    """The account of the token is not a bot account."""
 
 
 class LishogiBot:
@@ -92,7 +92,7 @@ class LishogiBot:
 
         Raises:
             TokenRefusedError: The server refuses the token.
-            NotABotError: The account is not a bot's.
+            NotABotError: The account is not a bot account.
             ConnectionLostError: The server cannot be reached, as often as the settings say.
             PlayerFailedError, OptionError: The engine does not start.
             LockedError: Another process works in the folder of the records.
@@ -141,7 +141,7 @@ class LishogiBot:
             self._backoff.reset()
             if not self._account.is_bot:
                 raise NotABotError(
-                    f"{self._account.username} is not a bot's account; fukayomi lishogi upgrade makes it one"
+                    f"{self._account.username} is not a bot account; fukayomi lishogi upgrade makes it one"
                 )
             if self._records is not None and self.settings.per_day is not None:
                 for record in await asyncio.to_thread(list, self._records.recent(DAY_S)):

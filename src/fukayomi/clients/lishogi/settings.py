@@ -3,9 +3,9 @@
 import re
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Self
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from fukayomi.arena.game.rules import DRAW_MOVES, DRAW_PLY, RESIGN_MOVES, Count, Positive, Rules
 from fukayomi.errors import InvalidValueError
@@ -57,17 +57,17 @@ class BotSettings(Settings):
     opponents: OpponentKind = OpponentKind.ANY
     """Accept games with bots, with people, or any."""
     min_rating: Rating | None = None
-    """The lowest rating of an opponent. None: any."""
+    """Lowest rating of an opponent. None: any."""
     max_rating: Rating | None = None
-    """The highest rating of an opponent. None: any."""
+    """Highest rating of an opponent. None: any."""
     min_main: Seconds = 0
-    """The least main time, seconds."""
+    """Shortest main time, seconds."""
     max_main: Seconds = 3600
-    """The most main time, seconds."""
+    """Longest main time, seconds."""
     min_extra: Seconds = 0
-    """The least time for each move beside the main time, seconds: increment and byoyomi together."""
+    """Shortest time for each move beside the main time, seconds: increment and byoyomi together."""
     max_extra: Seconds = 60
-    """The most time for each move beside the main time, seconds: increment and byoyomi together."""
+    """Longest time for each move beside the main time, seconds: increment and byoyomi together."""
     per_day: Positive | None = None
     """Games with one opponent in 24 hours. None: no limit."""
     avoid: tuple[str, ...] = ()
@@ -104,3 +104,13 @@ class BotSettings(Settings):
         if found[1] == "http" and found[2] not in _LOOPBACK:
             raise InvalidValueError(f"{url} has no encryption: others could read the token; use https")
         return url.rstrip("/")
+
+    @model_validator(mode="after")
+    def _can_be_met(self) -> Self:
+        for what in ("rating", "main", "extra"):
+            least, most = getattr(self, f"min_{what}"), getattr(self, f"max_{what}")
+            if least is not None and most is not None and least > most:
+                raise InvalidValueError(f"min_{what} {least} is more than max_{what} {most}: every game is declined")
+        if self.offer_draws and self.draw_cp is None:
+            raise InvalidValueError("offer_draws needs draw_cp")
+        return self
