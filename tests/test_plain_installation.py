@@ -49,9 +49,19 @@ def test_games_are_analysed(tmp_path: Path) -> None:
 
 
 def test_what_is_missing_is_told_with_its_remedy() -> None:
-    assert ".[openvino]" in run("doctor")
+    assert 'pip install "fukayomi[openvino]"' in run("doctor")
     bot = subprocess.run(
         (sys.executable, "-c", PROGRAM, "lishogi", "play"), capture_output=True, text=True, check=False
     )
     assert bot.returncode == 1
-    assert "this command needs aiohttp: pip install '.[lishogi]' in a checkout of fukayomi" in bot.stderr
+    assert 'this command needs aiohttp: pip install "fukayomi[lishogi]"' in bot.stderr
+
+
+def test_the_portable_folder_names_no_pip() -> None:
+    """PyInstaller's programs set `sys.frozen`."""
+    program = f"import sys; sys.frozen = True; {PROGRAM}"
+    for words in (["lishogi", "play"], ["doctor"]):
+        done = subprocess.run((sys.executable, "-c", program, *words), capture_output=True, text=True, check=False)
+        said = " ".join((done.stdout + done.stderr).split())
+        assert "the portable folder does not have it; its README.txt says how to get all of fukayomi" in said
+        assert "pip install" not in said

@@ -49,9 +49,9 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
 @pytest.mark.parametrize(
     ("missing", "remedy"),
     [
-        ("libcudnn.so.9", "pip install 'onnxruntime-gpu[cuda,cudnn]>=1.21'"),
-        ("libnvrtc.so.13", "pip install 'onnxruntime-gpu[cuda,cudnn]>=1.21'"),
-        ("libnvinfer.so.10", "pip install 'tensorrt-cu13==10.*'"),
+        ("libcudnn.so.9", 'pip install "onnxruntime-gpu[cuda,cudnn]>=1.21"'),
+        ("libnvrtc.so.13", 'pip install "onnxruntime-gpu[cuda,cudnn]>=1.21"'),
+        ("libnvinfer.so.10", 'pip install "tensorrt-cu13==10.*"'),
         ("libcuda.so.1", "it comes with NVIDIA's driver"),
         ("libgomp.so.1", "install it by the system's package manager"),
     ],
@@ -64,7 +64,7 @@ def test_the_library_that_is_missing_is_named_with_the_remedy(install: Install, 
 
 def test_an_older_onnx_runtime_does_not_name_its_cuda(install: Install) -> None:
     install({TENSORRT: f"libnvinfer.so.10: {ABSENT}"})
-    assert "'tensorrt-cu12==10.*'" in str(get_backend("tensorrt").problem())
+    assert '"tensorrt-cu12==10.*"' in str(get_backend("tensorrt").problem())
 
 
 def test_another_error_of_the_loader_is_passed_on(install: Install) -> None:

@@ -137,4 +137,4 @@ def test_a_missing_library_is_named(parameters: Path, tmp_path: Path, monkeypatc
         monkeypatch.delitem(sys.modules, module, raising=False)
     monkeypatch.setitem(sys.modules, "onnx", None)
     result = fukayomi("export", parameters, tmp_path / "network.onnx", "--int8")
-    check_refused(result, "this command needs onnx: pip install '.[train]' in a checkout of fukayomi")
+    check_refused(result, 'this command needs onnx: pip install "fukayomi[train]"')

@@ -223,7 +223,7 @@ def test_without_torch_the_extra_is_named(train_file: Path, tmp_path: Path, monk
     monkeypatch.setitem(sys.modules, "torch", None)
     result = fukayomi("train", train_file, "--out", tmp_path / "run")
     assert result.exit_code == 1
-    assert "pip install '.[train]' in a checkout of fukayomi" in result.stderr
+    assert 'pip install "fukayomi[train]"' in result.stderr
 
 
 def test_help_tells_the_defaults(monkeypatch: pytest.MonkeyPatch):

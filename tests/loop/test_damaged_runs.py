@@ -250,7 +250,7 @@ def test_networks_that_do_not_play_again_may_be_deleted(tmp_path: Path) -> None:
 
 def test_a_fleet_without_ray_is_refused_before_the_run_begins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(LoopError, match=r"the table \[fleet\] needs ray: pip install '\.\[fleet\]'"):
+    with pytest.raises(LoopError, match=r'the table \[fleet\] needs ray: pip install "fukayomi\[fleet\]"'):
         learn(learn_run.small(fleet={"workers": 1}), tmp_path / "run")
     assert not (tmp_path / "run").exists()
 

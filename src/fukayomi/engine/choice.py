@@ -45,12 +45,11 @@ from fukayomi.engine.evaluators.backends.backend import (
 from fukayomi.engine.evaluators.backends.machine import gpu_names, this_machine, usable_cpus
 from fukayomi.engine.evaluators.backends.native import Native, refusal
 from fukayomi.engine.evaluators.backends.network_file import PARAMETER_SUFFIXES, NetworkFile
-from fukayomi.engine.evaluators.backends.torch import REMEDY as TORCH_REMEDY
 from fukayomi.engine.evaluators.backends.torch import SUFFIX as PARAMETER_SUFFIX
 from fukayomi.engine.evaluators.library_calls import LIBRARY_CALLS
 from fukayomi.engine.evaluators.protocol import NetworkEvaluator
 from fukayomi.engine.evaluators.timing import PROBES, filled_slot, probe_positions, run_batches
-from fukayomi.errors import InvalidValueError
+from fukayomi.errors import InvalidValueError, by_extra
 from fukayomi.files.atomic import replace_file
 from fukayomi.files.inputs import read_input
 from fukayomi.listener import SILENT, Listener
@@ -447,8 +446,8 @@ def unreadable(network: NetworkFile, provider: str) -> str:
     if path.suffix != PARAMETER_SUFFIX:
         return f"{path} is a checkpoint, not a network; {export}"
     if provider == "auto":
-        return f"{path}: only torch reads it. Install it ({TORCH_REMEDY}), or {export}"
-    return f"{path}: {option} cannot read it. Set DNN_Provider torch ({TORCH_REMEDY}), or {export}"
+        return f"{path}: only torch reads it. Install it ({by_extra('torch')}), or {export}"
+    return f"{path}: {option} cannot read it. Set DNN_Provider torch ({by_extra('torch')}), or {export}"
 
 
 # ---------------------------------------------------------------------------------------------- measuring

@@ -21,7 +21,7 @@
     (2, 62, 9, 9) (2, 57, 9, 9) (2, 2187) (2,)
     (1, 62, 9, 9) (1, 57, 9, 9) (1, 2187) (1,)
 
-`train` and `evaluate` need ``pip install '.[train]'``. They are silent; a `TrainingListener` follows a run:
+`train` and `evaluate` need the extra train. They are silent; a `TrainingListener` follows a run:
 
     >>> from fukayomi.learning import TrainingSettings, evaluate, train
     >>> from fukayomi.nn import NetworkConfig

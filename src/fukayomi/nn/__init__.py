@@ -1,4 +1,4 @@
-"""Policy and value networks: shape, parameters, export to ONNX. Needs ``pip install '.[train]'``.
+"""Policy and value networks: shape, parameters, export to ONNX. Needs the extra train.
 
     >>> import torch
     >>> from fukayomi.nn import NetworkConfig, PolicyValueNetwork, load_parameters, save_parameters

@@ -5,7 +5,7 @@
     ...     server.address.startswith("http://127.0.0.1:")
     True
 
-`WebServer` runs the application that `create_app` makes. It needs the extra `web` (`pip install '.[web]'`).
+`WebServer` runs the application that `create_app` makes. It needs the extra `web`.
 """
 
 from typing import TYPE_CHECKING

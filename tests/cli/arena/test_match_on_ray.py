@@ -214,4 +214,4 @@ def test_without_ray_it_says_what_to_install(basics: list[str], monkeypatch: pyt
         monkeypatch.delitem(sys.modules, name, raising=False)
     code, printed, said = run(*engine("a"), *engine("b"), "--games", 2, *basics, "--ray", "auto")
     assert (code, printed) == (1, "")
-    assert said == "error: this command needs ray: pip install '.[ray]' in a checkout of fukayomi\n"
+    assert said == 'error: this command needs ray: pip install "fukayomi[ray]"\n'

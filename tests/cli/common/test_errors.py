@@ -40,7 +40,10 @@ def raising(error: BaseException) -> Callable[[], object]:
         (EngineError("gps: died"), "gps: died"),
         (FileNotFoundError(2, "No such file or directory", "a.csa"), "a.csa: No such file or directory"),
         (OSError("the disk is full"), "the disk is full"),
-        (ModuleNotFoundError("No module named 'ray'", name="ray"), "this command needs ray: pip install '.[ray]'"),
+        (
+            ModuleNotFoundError("No module named 'ray'", name="ray"),
+            'this command needs ray: pip install "fukayomi[ray]"',
+        ),
     ],
 )
 def test_one_line(error: Exception, line: str) -> None:

@@ -43,5 +43,5 @@ def test_the_service_answers() -> None:
 )
 def test_the_extra_is_named(words: tuple[str | Path, ...], module: str, tmp_path: Path) -> None:
     done = run(*words, *([tmp_path] if words[-1] == "--out" else []))
-    remedy = f"error: this command needs {module}: pip install '.[measure]' in a checkout of fukayomi"
+    remedy = f'error: this command needs {module}: pip install "fukayomi[measure]"'
     assert (done.returncode, done.stderr.splitlines()[-1]) == (1, remedy)

@@ -86,9 +86,7 @@ def test_what_the_engine_says_of_a_file_is_said_here_too(tmp_path: Path) -> None
     with pytest.raises(EvaluatorError) as refused:
         Network(path, device="cpu")
     assert row.problem == str(refused.value)
-    assert (
-        "DNN_Provider cpu cannot read it. Set DNN_Provider torch (pip install '.[torch]' in a checkout" in row.problem
-    )
+    assert 'DNN_Provider cpu cannot read it. Set DNN_Provider torch (pip install "fukayomi[torch]")' in row.problem
     assert f"or export it: fukayomi export {path} {path.with_suffix('.onnx')}" in row.problem
 
 

@@ -79,7 +79,7 @@ def play(
     Waits for challenges, and accepts those with the rules of shogi that the options allow. The account must be a bot
     account: fukayomi lishogi upgrade makes it one. Each game is saved as CSA and KIF in --out when it ends, ready for
     fukayomi rate. When a stream breaks the bot opens it again and goes on, as it does with the games that it finds when
-    it starts. It needs the extra lishogi: pip install '.\\[lishogi]' in a checkout of fukayomi.
+    it starts. It needs the extra lishogi: pip install "fukayomi\\[lishogi]".
 
     Ctrl-C (or SIGTERM) leaves after the games in play, a second one resigns and leaves, a third leaves at once. The
     exit code is 0 when the --games have been played, or when the first Ctrl-C ended the program. docs/clients.md has

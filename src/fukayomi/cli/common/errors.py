@@ -11,7 +11,7 @@ from typing import NoReturn, cast
 import typer
 
 from fukayomi.cli.common.text import printable
-from fukayomi.errors import FukayomiError
+from fukayomi.errors import FukayomiError, by_extra
 
 USAGE = 2
 """Exit code of a command line that cannot be understood."""
@@ -80,7 +80,7 @@ def user_errors() -> Generator[None]:
         module = (error.name or "").partition(".")[0]
         if module not in EXTRA_OF_MODULE:
             raise
-        fail(f"this command needs {module}: pip install '.[{EXTRA_OF_MODULE[module]}]' in a checkout of fukayomi")
+        fail(f"this command needs {module}: {by_extra(EXTRA_OF_MODULE[module])}")
     except FukayomiError as error:
         fail(*_as_typed(error))
     except OSError as error:

@@ -59,7 +59,7 @@ def web(
     fukayomi web game.kif
     fukayomi web runs/ matches/ --port 8000 --no-browser
 
-    It needs the extra web: pip install '.\\[web]' in a checkout of fukayomi
+    It needs the extra web: pip install "fukayomi\\[web]"
     """
     exit_at_sigterm()
     from fukayomi.web.server import WebServer

@@ -25,7 +25,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Protocol, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
-from fukayomi.errors import FukayomiError
+from fukayomi.errors import FukayomiError, by_extra
 from fukayomi.files.atomic import replace_file
 from fukayomi.listener import SILENT, Listener
 from fukayomi.loop.settings import FleetSettings, LoopError
@@ -104,7 +104,7 @@ def check_fleet(fleet: FleetSettings) -> None:
     """
     for module in ("ray", "fsspec") if "://" in (fleet.store or "") else ("ray",):
         if find_spec(module) is None:
-            raise LoopError(f"the table [fleet] needs {module}: pip install '.[fleet]' in a checkout of fukayomi")
+            raise LoopError(f"the table [fleet] needs {module}: {by_extra('fleet')}")
 
 
 def open_store(url: str | Path) -> Store:

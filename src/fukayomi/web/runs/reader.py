@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from fukayomi.errors import by_extra
 from fukayomi.learning.curves.readers import CurveLog
 from fukayomi.shogi.record import Record
 from fukayomi.web.runs.folders import Folders, FoundFolder, Kind
@@ -127,9 +128,7 @@ def _guarded(found: FoundFolder, make: Callable[[], Any]) -> Document:
         return Document.of(head | make())
     except ImportError as error:
         package = error.name or "a package"
-        missing = (
-            f"{package} is not installed; the extra train has it: pip install '.[train]' in a checkout of fukayomi"
-        )
+        missing = f"{package} is not installed; the extra train has it: {by_extra('train')}"
         return Document.of(head | {"error": missing})
     except (ValueError, OSError) as error:
         return Document.of(head | {"error": _without_path(str(error), found)})

@@ -14,6 +14,8 @@ from importlib import import_module, util
 from pathlib import Path
 from typing import Any, cast
 
+from fukayomi.errors import by_pip
+
 _MISSING = re.compile(r"(lib[^/:]+): cannot open shared object file")
 """Message of Linux's loader about a library that it does not find."""
 
@@ -61,11 +63,11 @@ def _remedy(library: str, ort: Any) -> str:
         return "it comes with NVIDIA's driver"
     if name.startswith(("libnvinfer", "libnvonnxparser")):
         cuda = str(getattr(ort, "cuda_version", None) or "12").partition(".")[0]
-        return f"pip install 'tensorrt-cu{cuda}=={version.partition('.')[0]}.*'"
+        return by_pip(f'install "tensorrt-cu{cuda}=={version.partition(".")[0]}.*"')
     if name.startswith(("libmigraphx", "libamdhip", "libhip", "libroc", "libhsa")):
         return "it comes with AMD's ROCm and its package migraphx"
     if name.startswith(("libcu", "libnv")):
-        return "pip install 'onnxruntime-gpu[cuda,cudnn]>=1.21'"
+        return by_pip('install "onnxruntime-gpu[cuda,cudnn]>=1.21"')
     return "install it by the system's package manager"
 
 
@@ -81,7 +83,7 @@ def find_plugin(module: str) -> Any:
     """
     ort, plugin = cast("Any", import_module("onnxruntime")), cast("Any", import_module(module))
     if not hasattr(ort, "register_execution_provider_library"):  # since 1.22
-        return f"the installed ONNX Runtime {ort.__version__} takes no plug-ins: pip install -U onnxruntime"
+        return f"the installed ONNX Runtime {ort.__version__} takes no plug-ins: {by_pip('install -U onnxruntime')}"
     try:
         ort.register_execution_provider_library(module, plugin.get_library_path())
         found = [device for device in ort.get_ep_devices() if device.ep_name == plugin.get_ep_name()]

@@ -18,6 +18,7 @@ from fukayomi.engine.evaluators.backends import machine
 from fukayomi.engine.evaluators.backends.backend import Model, Plan, cache_folder, missing_library, versions
 from fukayomi.engine.evaluators.backends.gpu_libraries import find_plugin, library_problem
 from fukayomi.engine.evaluators.backends.network_file import NetworkFile
+from fukayomi.errors import by_pip
 
 CPU_BATCHES = (4, 8, 16, 32)
 GPU_BATCHES = (32, 64, 128, 256)
@@ -103,8 +104,9 @@ class OnnxProvider:
         elif len(installed) > 1:
             reason = f"{' and '.join(installed)} are both installed, into one folder"
         else:
-            return f"the installed {self.package} has no {self.name}: pip install -U {self.package}"
-        return f"{reason}: pip uninstall -y {' '.join(installed)}, then pip install {self.package}"
+            return f"the installed {self.package} has no {self.name}: {by_pip(f'install -U {self.package}')}"
+        swap = by_pip(f"uninstall -y {' '.join(installed)}, then pip install {self.package}")
+        return f"{reason}: {swap}"
 
     def precisions(self, network: NetworkFile) -> Sequence[str]:
         """Those for which it has options."""
@@ -299,7 +301,7 @@ class OnnxWebGpu(OnnxProvider):
 
     def package_problem(self) -> str | None:
         """The plug-in is not installed, does not fit ONNX Runtime, or finds no GPU."""
-        missing = missing_library("onnxruntime_ep_webgpu", f"pip install {self.package}")
+        missing = missing_library("onnxruntime_ep_webgpu", by_pip(f"install {self.package}"))
         if missing is not None:
             return missing
         found = find_plugin("onnxruntime_ep_webgpu")

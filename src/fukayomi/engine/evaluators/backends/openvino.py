@@ -1,4 +1,4 @@
-"""Networks in OpenVINO: on the CPU, and on Intel's GPUs and NPUs. Needs ``pip install '.[openvino]'``.
+"""Networks in OpenVINO: on the CPU, and on Intel's GPUs and NPUs. Needs the extra openvino.
 
 The GPU and the NPU have not been tried: none was at hand.
 """
@@ -11,11 +11,10 @@ from fukayomi.engine.evaluators.backends.backend import Plan, broken_library, ca
 from fukayomi.engine.evaluators.backends.machine import cpu_features
 from fukayomi.engine.evaluators.backends.network_file import NetworkFile
 from fukayomi.engine.evaluators.backends.onnx import CPU_BATCHES
+from fukayomi.errors import by_extra
 
 if TYPE_CHECKING:
     from fukayomi.engine.evaluators.backends.openvino_model import OpenVinoModel
-
-REMEDY = "pip install '.[openvino]' in a checkout of fukayomi"
 
 
 class OpenVino:
@@ -30,7 +29,7 @@ class OpenVino:
 
     def problem(self) -> str | None:
         """The library is not installed."""
-        return missing_library("openvino", REMEDY)
+        return missing_library("openvino", by_extra("openvino"))
 
     def precisions(self, network: NetworkFile) -> Sequence[str]:
         """fp32, bf16 where the CPU computes in it, int8 where the file is there."""
@@ -86,7 +85,7 @@ class OpenVinoGpu:
 
     def problem(self) -> str | None:
         """The library is not installed, or finds no such device."""
-        missing = missing_library("openvino", REMEDY)
+        missing = missing_library("openvino", by_extra("openvino"))
         missing = missing or broken_library("openvino", "fukayomi.engine.evaluators.backends.openvino_model")
         if missing is not None:
             return missing

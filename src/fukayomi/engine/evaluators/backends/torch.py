@@ -1,4 +1,4 @@
-"""Networks in torch, of ONNX files and of parameter files (.safetensors). Needs ``pip install '.[torch]'``."""
+"""Networks in torch, of ONNX files and of parameter files (.safetensors). Needs the extra torch."""
 
 from collections.abc import Sequence
 
@@ -9,9 +9,9 @@ from fukayomi.engine.evaluators.backends.network_file import NetworkFile
 from fukayomi.engine.evaluators.backends.onnx import CPU_BATCHES
 from fukayomi.engine.evaluators.backends.torch_build import gpu_build, has_gpu_driver
 from fukayomi.engine.evaluators.library_calls import load_library
+from fukayomi.errors import by_extra
 
 SUFFIX = ".safetensors"
-REMEDY = "pip install '.[torch]' in a checkout of fukayomi"
 CUDA, ROCM = "build for CUDA", "build for ROCm"
 GPU_BATCHES = (32, 64, 104, 128, 208, 256)
 """104 and 208 boards of 81 squares fill the 132 processors of a large GPU once and twice with tiles of 128 rows, where
@@ -41,7 +41,7 @@ class TorchCpu:
 
     def problem(self) -> str | None:
         """A library is not installed."""
-        return missing_library("torch", REMEDY) or missing_library("safetensors", REMEDY)
+        return missing_library("torch", by_extra("torch")) or missing_library("safetensors", by_extra("torch"))
 
     def precisions(self, network: NetworkFile) -> Sequence[str]:
         """fp32, and bf16 where the CPU computes in it."""
@@ -72,7 +72,8 @@ class TorchCuda:
         build, fitting = gpu_build(), _fitting_build()
         remedy = f"pytorch.org names the pip install of its {fitting or 'builds for CUDA (NVIDIA) and ROCm (AMD)'}"
         is_in_pypi = machine.system() == "Linux" and fitting != ROCM
-        missing = missing_library("torch", REMEDY if is_in_pypi else f"{remedy}, then {REMEDY}") or TorchCpu().problem()
+        extra = by_extra("torch")
+        missing = missing_library("torch", extra if is_in_pypi else f"{remedy}, then {extra}") or TorchCpu().problem()
         if missing is not None:
             return missing
         if not build:

@@ -179,7 +179,7 @@ const FORMS = [
   [/^the game cannot be read: /, () => "対局を読めません。ファイルが壊れているか、なくなっています"],
   [/^there is no such run or match/, () => "その記録はありません。移動されたかもしれません"],
   [/^(?:smooth|before) is /, () => "問い合わせの値が正しくありません"],
-  [/^(.+) is not installed; /s, name => `${name} がインストールされていません（pip install '.[train]'）`],
+  [/^(.+) is not installed; /s, name => `${name} がインストールされていません（追加機能 train）`],
   // the server
   [/^the server does not answer$/, () => "サーバーが応答しません"],
   [/^the server ends$/, () => "サーバーが終了します"],

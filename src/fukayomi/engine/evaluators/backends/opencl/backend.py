@@ -1,4 +1,4 @@
-"""Networks of ONNX files on any device with an OpenCL driver. Needs ``pip install '.[opencl]'``."""
+"""Networks of ONNX files on any device with an OpenCL driver. Needs the extra opencl."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -8,17 +8,17 @@ from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.evaluators.backends.backend import Model, Plan, cache_folder, missing_library
 from fukayomi.engine.evaluators.backends.network_file import NetworkFile
 from fukayomi.engine.evaluators.library_calls import load_library
+from fukayomi.errors import by_extra
 
 if TYPE_CHECKING:
     from fukayomi.engine.evaluators.backends.opencl.devices import OpenClDevice
 
-REMEDY = "pip install '.[opencl]' in a checkout of fukayomi"
 NO_DEVICE = "no device with an OpenCL driver was found: a graphics card's driver brings it; for a CPU there is PoCL"
 
 
 def opencl_devices() -> "tuple[OpenClDevice, ...]":
     """All devices, the best first; none without the library."""
-    if missing_library("pyopencl", REMEDY):
+    if missing_library("pyopencl", by_extra("opencl")):
         return ()
     load_library("pyopencl")
     from fukayomi.engine.evaluators.backends.opencl.devices import ranked
@@ -57,7 +57,7 @@ class OpenCl:
 
     def problem(self) -> str | None:
         """The library is not installed, or there is no device."""
-        missing = missing_library("pyopencl", REMEDY)
+        missing = missing_library("pyopencl", by_extra("opencl"))
         if missing is not None:
             return missing
         return None if opencl_devices() else NO_DEVICE
