@@ -1,6 +1,8 @@
 """Networks: loading them, and evaluating positions in batches."""
 
+import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -94,6 +96,36 @@ class TwoSlots(StubEvaluator):
         self.runs += 1
         time.sleep(0.05 if self.runs == 1 else 0)
         super().run(slot, n)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT between processes")
+def test_ctrl_c_ends_an_evaluation_of_many_positions() -> None:
+    class Pressing(StubEvaluator):
+        """A hash evaluator in whose batch 1000 Ctrl-C is pressed."""
+
+        def __init__(self) -> None:
+            vars(self).update(vars(hash_evaluator(1)))
+            self.runs = 0
+
+        def run(self, slot: Slot, n: int) -> None:
+            self.runs += 1
+            if self.runs == 1000:
+                os.kill(os.getpid(), signal.SIGINT)
+            super().run(slot, n)
+
+    evaluator, seen = Pressing(), list[int]()
+
+    def interrupt(*_: object) -> None:
+        seen.append(evaluator.runs)
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, interrupt)
+    try:
+        with Network(evaluator) as network, pytest.raises(KeyboardInterrupt):
+            network.evaluate([Position()] * 20_000)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert evaluator.runs - seen[0] < 1000
 
 
 def test_a_mated_position_has_no_policy() -> None:

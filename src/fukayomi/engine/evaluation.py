@@ -6,7 +6,7 @@ Every backend and precision is compared with float32, on positions from games th
 import queue
 from collections import deque
 from collections.abc import Generator, Iterable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -104,20 +104,21 @@ def evaluate(evaluator: "Evaluator", positions: Sequence[Position]) -> Evaluatio
     )
     size = evaluator.batch_size
     starts = range(0, total, size)
-    slots: queue.SimpleQueue[Slot] = queue.SimpleQueue()
-    for _ in starts[: evaluator.slots]:
-        slots.put(evaluator.allocate(size))
+    slots = [evaluator.allocate(size) for _ in starts[: evaluator.slots]]
+    remaining = iter(starts)
 
-    def evaluate_batch(start: int) -> None:
-        slot = slots.get()
-        try:
+    def evaluate_batches(slot: "Slot") -> None:
+        for start in remaining:  # which the threads share
             _evaluate_batch(evaluator, slot, positions[start : start + size], start, result)
-        finally:
-            slots.put(slot)
 
-    with ThreadPoolExecutor(evaluator.slots) as pool:
-        for _ in pool.map(evaluate_batch, starts):
-            pass
+    with ThreadPoolExecutor(evaluator.slots, "fukayomi-evaluation") as threads:
+        try:
+            futures = [threads.submit(evaluate_batches, slot) for slot in slots]
+            wait(futures, return_when=FIRST_EXCEPTION)
+        finally:
+            deque(remaining, maxlen=0)  # after an error or Ctrl-C no other batch begins
+    for future in futures:
+        future.result()
     return result
 
 
