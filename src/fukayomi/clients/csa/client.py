@@ -58,7 +58,7 @@ class CsaClient:
         self.score = Score()
         """Results so far."""
         self._secret, self._accept = secret, accept
-        self._log = None if log is None else lambda line: log(secret.hidden_in(line))
+        self._log = None if log is None else self._without_secret(log)
         self._engine = ThinkingPlayer(player, settings.rules, listener)
         self._lag = Lag(settings.margin_ms)
         self._records: RecordFolder | None = None
@@ -132,6 +132,9 @@ class CsaClient:
                 await self._backoff.pause(error, self._finishing)
         finally:
             self._inbox = None
+
+    def _without_secret(self, log: Callable[[str], None]) -> Callable[[str], None]:
+        return lambda line: log(self._secret.hidden_in(line))
 
     async def _login(self, inbox: Inbox) -> None:
         settings, name = self.settings, self.settings.name
