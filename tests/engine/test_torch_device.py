@@ -276,7 +276,7 @@ def test_the_problem_of_a_gpu_comes_with_its_remedy(monkeypatch: pytest.MonkeyPa
 
 NAMED = "pytorch.org names the pip install of its build for "
 NOT_INSTALLED = "the library torch is not installed: "
-PIP = "pip install '.[torch]' in a checkout of fukayomi"
+PIP = 'pip install "fukayomi[torch]"'
 
 
 @pytest.mark.parametrize(
