@@ -429,6 +429,34 @@ def test_a_server_that_starts_again_loses_no_game_and_the_game_is_played_on(
     problems.clear()  # the browser tells of the lost connection and the answer 404
 
 
+def test_a_server_that_starts_again_finds_the_edits_and_the_settings(
+    open_page: OpenPage, serve: Serve, problems: list[str]
+) -> None:
+    """Its port is the same, its token is not."""
+    first = serve()
+    page = quiet(open_page, first)
+    open_text(page, KIF)
+    page.locator("#comment").fill("考え中")
+    page.locator(".settings > summary").click()
+    page.get_by_label("Language").select_option("ja")
+    page.locator(".settings > summary").click()
+    first.__exit__()
+    expect(page.locator(".banners")).to_contain_text("サーバーとつながっていません")
+    page.locator("#comment").press_sequentially("、続き")  # also while there is no server
+    expect(names(page)).to_have_count(6)
+    context = page.context
+    page.close()
+    again = serve(port=first.port)
+    assert again.address != first.address
+    other = context.new_page()
+    other.goto(again.address)
+    expect(other.get_by_role("tab", name="検討")).to_be_visible()
+    other.locator('[data-action="go-on"]').click()
+    expect(other.locator("#comment")).to_have_value("考え中、続き")
+    expect(names(other)).to_have_count(6)
+    problems.clear()  # the browser tells of the lost connection
+
+
 def test_an_analysis_is_kept_with_its_record(open_page: OpenPage, server: WebServer, short_game: Path) -> None:
     page = quiet(open_page, server, at="#game")
     page.locator("#open-file").set_input_files(short_game)

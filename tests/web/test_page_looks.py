@@ -151,6 +151,18 @@ def test_nothing_that_comes_and_goes_moves_the_board(
     expect(page.locator(".setup")).to_be_visible()
     stays()
     page.locator('[data-action="cancel"]').click()
+    page.locator('[data-action="delete"]').click()  # a step that can be undone
+    expect(page.locator('[data-banner="undo"]')).to_be_visible()
+    stays()
+    for menu in page.locator("header details.menu").all():
+        menu.locator("summary").click()
+        expect(menu).to_have_attribute("open", "")
+        stays()
+        page.keyboard.press("Escape")
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_be_visible()
+    stays()
+    page.keyboard.press("Escape")
     problems[:] = [problem for problem in problems if "400" not in problem]  # the browser notes the refusal
 
 
@@ -284,6 +296,19 @@ def test_lines_break_between_moves(open_report: OpenPage, window: str) -> None:
     moves = page.locator(".mistakes .pv .nowrap, .candidates-card .line span")
     assert moves.count() > 10
     assert moves.evaluate_all("all => Math.max(...all.map(each => each.getClientRects().length))") == 1
+
+
+@pytest.mark.parametrize("locale", ["ja-JP", "en-US"])
+@pytest.mark.parametrize("window", ["phone", "laptop"])
+def test_lines_of_the_engine_break_between_moves(
+    open_page: OpenPage, server: WebServer, window: str, locale: str
+) -> None:
+    page = open_page(storage_state=remembering(server.origin, limit=2000), locale=locale, **WINDOWS[window])
+    expect(page.locator('.live-state[data-state="limit"]')).to_be_visible()
+    moves = page.locator(".candidates .step")
+    assert moves.count() > 5
+    assert moves.evaluate_all("all => Math.max(...all.map(each => each.getClientRects().length))") == 1
+    assert moves.evaluate_all("all => Math.max(...all.map(each => each.getBoundingClientRect().height))") < 36
 
 
 # ------------------------------------------------------------------------------------------ arrows and tints

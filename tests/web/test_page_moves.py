@@ -7,7 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from patience import PATIENCE_S
+from page_play import begin, expect_phase
+from patience import PATIENCE_S, until
 from playwright.sync_api import Page, expect
 from web_board import PHONE, board, click, drag, move, place, remembering, tap
 
@@ -227,6 +228,27 @@ def test_quiz_searches_moves_that_the_report_has_no_line_of(
         assert not re.search("[A-Z]-", page.locator(".quiz strong").inner_text())
 
 
+@pytest.mark.parametrize(("behind", "verdict"), [(0.04, "right"), (0.06, "wrong")])
+def test_quiz_takes_a_candidate_that_is_hardly_worse_than_the_best(
+    open_page: OpenPage, server: WebServer, short_game: Path, tmp_path: Path, behind: float, verdict: str
+) -> None:
+    analyse(short_game, nodes=40, network="<hash>").save(tmp_path)
+    path = tmp_path / "analysis.json"
+    found = json.loads(path.read_text(encoding="utf-8"))
+    question = next(each for each in found["moves"] if each["mistake"])
+    at = next(each for each in found["positions"] if each["ply"] == question["ply"] - 1)
+    best, *others = at["lines"]
+    tried = next(line for line in others if line["pv"][0] != question["move"] and "*" not in line["pv"][0])
+    tried["win_rate"] = best["win_rate"] - (behind if question["color"] == "black" else -behind)
+    path.write_text(json.dumps(found), encoding="utf-8")
+    page = open_page(at="#game", **quiet(server))
+    page.locator("#open-document").set_input_files(path)
+    page.locator('[data-action="quiz"]').click()
+    expect(page.locator(".quiz")).to_have_attribute("data-state", "asked")
+    move(page, tried["pv"][0][:2], tried["pv"][0][2:4])
+    expect(page.locator(".quiz")).to_have_attribute("data-state", verdict)
+
+
 # ------------------------------------------------------------------------------------------ strength and sounds
 
 
@@ -280,3 +302,25 @@ def test_last_seconds_are_counted_once_each(open_page: OpenPage, server: WebServ
       return [before, window.sounds.length];
     }""")
     assert counted == [0, 3]
+
+
+def test_last_seconds_of_a_game_are_counted_when_the_reader_wants_it(
+    open_page: OpenPage, serve: Callable[..., WebServer]
+) -> None:
+    server = serve()
+    page = open_page(server=server, at="#play", **quiet(server))
+    page.clock.install()
+    page.reload()
+    page.locator("html[data-ready]").wait_for(state="attached")
+    page.evaluate(COUNT_SOUNDS)
+    begin(page, clock="b30")
+    expect_phase(page, "reader")
+    page.clock.fast_forward(22_000)
+    clock = page.locator('[data-clock="black"] dd')
+    expect(clock).to_contain_text(re.compile("0:0[0-8]"))
+    assert page.evaluate("window.sounds") == []  # off at first
+    page.locator(".settings > summary").click()
+    page.get_by_label("Countdown of the last 10 s").check()
+    page.clock.fast_forward(1000)
+    until(lambda: page.wait_for_timeout(20) or page.evaluate("window.sounds.length"))
+    assert set(page.evaluate("window.sounds")) == {"createOscillator"}

@@ -76,6 +76,19 @@ def test_players_get_names_which_are_shown_kept_and_saved(open_page: OpenPage, s
     assert (record.black_name, record.white_name) == ("山田 太郎", "Ms <b>Suzuki</b>")
 
 
+@pytest.mark.parametrize(("locale", "name"), [("en-US", "Most moves"), ("ja-JP", "最大手数")])
+def test_facts_are_named_in_the_page_s_language(
+    open_page: OpenPage, server: WebServer, short_game: Path, locale: str, name: str
+) -> None:
+    page = quiet(open_page, server, locale=locale)
+    page.locator("#open-file").set_input_files(short_game)
+    expect(page.locator(".moves .name")).to_have_count(31)
+    page.locator(".facts summary").click()
+    terms = page.locator(".facts dt")
+    expect(terms.filter(has_text=name)).to_be_visible()
+    assert all(text.isascii() == (locale == "en-US") for text in terms.all_inner_texts())
+
+
 def test_position_and_record_are_copied(open_page: OpenPage, server: WebServer) -> None:
     page = quiet(open_page, server, permissions=["clipboard-read", "clipboard-write"])
     move(page, "7g", "7f")

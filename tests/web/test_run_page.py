@@ -145,6 +145,23 @@ def test_a_match_is_followed_and_its_games_open_on_the_board(show, tmp_path: Pat
     match.close()
 
 
+@pytest.mark.parametrize("options", [{"viewport": {"width": 1280, "height": 800}}, PHONE | {"locale": "ja-JP"}])
+def test_a_list_of_games_keeps_its_place_while_one_is_on_the_board(
+    show, tmp_path: Path, options: dict[str, object]
+) -> None:
+    run_samples.SampleMatch(tmp_path / "m", match_samples.settings_of(games=60)).play(60).close()
+    page = show(tmp_path / "m", "#matches", **options)
+    row = page.locator('[data-game="3"]')
+    row.scroll_into_view_if_needed()
+    place = page.evaluate("scrollY")
+    assert place > 500
+    row.get_by_role("button").click()
+    expect(page.locator(".main-board svg.board")).to_be_visible()
+    page.locator("#tab-matches").click()
+    expect(row).to_be_in_viewport()
+    assert page.evaluate("scrollY") == place
+
+
 def test_forfeits_and_times_have_tables_and_a_warning(show, tmp_path: Path) -> None:
     settings = match_samples.settings_of("a", "<i>b</i>", games=12)
     run_samples.SampleMatch(tmp_path / "m", settings).play(12, loser="<i>b</i>").close()

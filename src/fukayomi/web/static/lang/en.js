@@ -112,6 +112,7 @@ export const english = {
   "header.end_time": "Ended",
   "header.time_limit": "Time",
   "header.opening": "Opening",
+  "header.MAX_MOVES": "Most moves",
   "files.leftOut": "Games not shown: {count}",
   "files.refused": "Cannot read the record: {text}",
   "files.notSaved": "Cannot save: {text}",

@@ -112,6 +112,7 @@ export const japanese = {
   "header.end_time": "終了日時",
   "header.time_limit": "持ち時間",
   "header.opening": "戦型",
+  "header.MAX_MOVES": "最大手数",
   "files.leftOut": "ほか {count} 局は表示していません",
   "files.refused": "棋譜を読めません：{text}",
   "files.notSaved": "保存できません：{text}",
