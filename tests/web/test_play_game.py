@@ -189,7 +189,7 @@ def test_the_reader_s_time_runs_out_and_clocks_go_back(begin: Begin) -> None:
         "black": {"main_ms": 600_000, "byoyomi_ms": 10_000, "increment_ms": 0},
         "white": None,  # its limit is that of a move
     }
-    assert long.game.record().time_limit == "main=10m,byoyomi=10s"
+    assert long.game.record().time_limit == "600+10+0"
 
 
 def test_the_engine_may_have_the_reader_s_clock(begin: Begin) -> None:

@@ -16,6 +16,7 @@ from fukayomi.arena.game.time_control import GameClock
 from fukayomi.engine.engine import Engine
 from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.shogi import BLACK, WHITE, Color, DeclarationRule, Move, Position, ShogiError
+from fukayomi.shogi.formats.clock import TimeLimit
 from fukayomi.shogi.formats.notation import english_moves, japanese_moves
 from fukayomi.shogi.record import Record, RecordedMove, Result, Termination, now, result_of, winner_is
 from fukayomi.usi.text import RESIGN, WIN
@@ -399,7 +400,7 @@ class PlayGame:
 
 
 def _record(question: PlayQuestion, position: Position, color: Color) -> Record:
-    limit = question.engine_clock().text()
+    limit, clock = question.engine_clock().text(), question.clock() if question.has_clock else None
     drawn = f", temperature {question.temperature:g}" if question.temperature else ""
     names = {color: question.name, color.opponent: f"fukayomi ({limit}{drawn})"}
     return Record(
@@ -408,7 +409,7 @@ def _record(question: PlayQuestion, position: Position, color: Color) -> Record:
         black_name=names[BLACK],
         white_name=names[WHITE],
         start_time=now(),
-        time_limit=question.clock().text() if question.has_clock else "",
+        time_limit="" if clock is None else TimeLimit(clock.main_ms, clock.byoyomi_ms, clock.increment_ms).csa_3(),
     )
 
 
