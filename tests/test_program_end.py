@@ -10,7 +10,8 @@ from patience import PATIENCE_S
 
 # A thread that the end of the program does not wait for is in native code nearly all the time.
 BEGIN = """
-import threading, time
+import sys, threading, time
+sys.setswitchinterval(1e-6)  # a thread that runs Python code amid a native call would nearly always lose the GIL there
 from fukayomi import MateSolver, Network, Position
 from fukayomi.engine.evaluators.timing import filled_slot, run_batches
 

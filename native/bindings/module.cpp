@@ -1,10 +1,12 @@
 #include "bindings.hpp"
+#include "signals.hpp"
 
 NB_MODULE(_native, m) {
 #ifdef NDEBUG
     // What the program still holds when it ends (a cache, an exception that a test tool keeps) is no user's concern.
     nanobind::set_leak_warnings(false);
 #endif
+    fukayomi::main_thread();
     m.doc() = "The native core of fukayomi: rules, encoding, search, games.";
     bind_shogi(m);
     bind_mate(m);

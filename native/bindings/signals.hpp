@@ -1,14 +1,19 @@
 // Signals, such as Ctrl-C, during long native calls.
 #pragma once
 
+#include <Python.h>
 #include <nanobind/nanobind.h>
 
 namespace fukayomi {
 
-// Whether this is the thread that handles signals. Others must not take the GIL amid long work: the program may have ended.
-inline bool is_main_thread() {
-    const nanobind::module_ threading = nanobind::module_::import_("threading");
-    return threading.attr("current_thread")().is(threading.attr("main_thread")());
+// Python's number of the thread that handles signals; asked once, when the module is loaded. Later it would be Python code amid a native
+// call, in which the end of the program ends other threads by an exception that no native function expects.
+inline unsigned long main_thread() {
+    static const auto number = nanobind::cast<unsigned long>(nanobind::module_::import_("threading").attr("main_thread")().attr("ident"));
+    return number;
 }
+
+// Whether this is the thread that handles signals. Others must not take the GIL amid long work: the program may have ended.
+inline bool is_main_thread() { return PyThread_get_thread_ident() == main_thread(); }
 
 }  // namespace fukayomi
