@@ -402,6 +402,23 @@ def test_a_game_goes_on_in_a_page_that_was_opened_anew(open_page: OpenPage, serv
     expect_moves(second, 4)
 
 
+def test_a_game_that_is_opened_again_is_seen_from_the_side_of_the_reader(
+    open_page: OpenPage, server: WebServer
+) -> None:
+    page = quiet(open_page, server, at="#play")
+    begin(page, color="white")
+    expect_moves(page, 1)
+    expect_phase(page, "reader")
+    context = page.context
+    page.close()
+    second = context.new_page()
+    second.goto(server.origin)
+    second.locator('[data-action="go-on"]').click()
+    expect_phase(second, "reader")
+    move(second, "3c", "3d", flip=True)
+    expect_moves(second, 3)
+
+
 def test_what_the_engine_answered_while_the_page_was_away_is_on_the_board(
     open_page: OpenPage, server: WebServer
 ) -> None:

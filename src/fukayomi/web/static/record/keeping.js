@@ -259,6 +259,7 @@ export class Keeper {
     const game = known ?? Game.from(page.changed, kept);
     this.claim(game, {isKept: true});
     page.show(game);
+    if (game.question) page.setFlip(game.question.color === "white"); // as it was played
     page.play.goOn(game);
   }
 
