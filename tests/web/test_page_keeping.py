@@ -179,6 +179,43 @@ def test_deletion_and_promotion_can_be_undone(open_page: OpenPage, server: WebSe
     expect(page.locator(".moves .variation .name")).to_have_text(["P-2f"])
 
 
+def test_what_is_done_after_a_deletion_or_promotion_stays_when_that_is_undone(
+    open_page: OpenPage, server: WebServer
+) -> None:
+    page = quiet(open_page, server)
+    open_text(page, KIF)
+    expect(names(page)).to_have_count(6)
+    page.locator(".moves .move", has_text="P-2f").click()
+    page.locator('[data-action="delete"]').click()
+    expect(names(page)).to_have_text(["Start", "P-7f", "P-3d", "P-6f", "P-8d"])
+    page.locator("#comment").fill("after 3d")
+    page.keyboard.press("Tab")
+    click(page, "2g", "2f")  # the same move again, and one more
+    click(page, "4c", "4d")
+    page.locator("#comment").fill("after 4d")
+    page.locator(".facts summary").click()
+    page.locator('.player-name[data-side="b"]').fill("佐藤")
+    page.locator('[data-action="undo"]').click()
+    expect(page.locator(".moves .move", has_text="P-2f")).to_have_count(1)
+    expect(names(page)).to_have_text(["Start", "P-7f", "P-3d", "P-2f", "P-6f", "P-8d", "P-4d"])
+    expect(page.locator('.player-name[data-side="b"]')).to_have_value("佐藤")
+    for move_name, comment in (("P-3d", "after 3d"), ("P-4d", "after 4d")):
+        page.locator(".moves .move", has_text=move_name).click()
+        expect(page.locator("#comment")).to_have_value(comment)
+    page.locator('[data-action="undo"]').click()  # the deletion again
+    expect(names(page)).to_have_text(["Start", "P-7f", "P-3d", "P-6f", "P-2f", "P-4d", "P-8d"])
+    page.locator(".moves .move", has_text="P-4d").click()
+    expect(page.locator("#comment")).to_have_value("after 4d")
+    page.get_by_role("button", name="Make main line").click()
+    page.locator("#comment").fill("later")
+    click(page, "3i", "4h")
+    page.locator(".moves .move", has_text="S-4h").wait_for()
+    page.locator('[data-action="undo"]').click()
+    expect(names(page)).to_have_text(["Start", "P-7f", "P-3d", "P-6f", "P-2f", "P-4d", "S-4h", "P-8d"])
+    page.locator(".moves .move", has_text="P-4d").click()
+    expect(page.locator("#comment")).to_have_value("later")
+
+
 @pytest.mark.parametrize("locale", ["en-US", "ja-JP"])
 def test_opening_pasting_beginning_and_setting_up_warn_and_can_be_undone(
     open_page: OpenPage, server: WebServer, locale: str
@@ -363,6 +400,44 @@ def test_a_game_goes_on_in_a_page_that_was_opened_anew(open_page: OpenPage, serv
     expect(second.locator("#comment")).to_have_value("初手から二手")
     move(second, "2g", "2f")
     expect_moves(second, 4)
+
+
+def test_a_game_that_is_opened_again_is_seen_from_the_side_of_the_reader(
+    open_page: OpenPage, server: WebServer
+) -> None:
+    page = quiet(open_page, server, at="#play")
+    begin(page, color="white")
+    expect_moves(page, 1)
+    expect_phase(page, "reader")
+    context = page.context
+    page.close()
+    second = context.new_page()
+    second.goto(server.origin)
+    second.locator('[data-action="go-on"]').click()
+    expect_phase(second, "reader")
+    move(second, "3c", "3d", flip=True)
+    expect_moves(second, 3)
+
+
+def test_what_the_engine_answered_while_the_page_was_away_is_on_the_board(
+    open_page: OpenPage, server: WebServer
+) -> None:
+    page = quiet(open_page, server, at="#play")
+    page.route_web_socket("**/ws", lambda _: None)  # what the server says of its own accord is not heard
+    page.reload()
+    begin(page)
+    move(page, "7g", "7f")
+    expect_phase(page, "engine")
+    game = page.evaluate("() => sessionStorage.getItem('fukayomi.play')")
+    page.wait_for_function(
+        "async game => (await (await fetch(`api/play/${game}`)).json()).phase === 'reader'", arg=game
+    )
+    expect_moves(page, 1)
+    page.reload()
+    expect_moves(page, 2)
+    expect_phase(page, "reader")
+    expect(page.locator(".moves [aria-current]")).to_have_attribute("data-node", "2")
+    expect(page.locator('[data-action="to-game"]')).to_have_count(0)
 
 
 def test_a_browser_without_locks_and_clipboard_writes_copies(open_page: OpenPage, server: WebServer) -> None:

@@ -183,6 +183,25 @@ def test_quiz_goes_on_when_the_reader_comes_back(report: Page, analysis: Path) -
         expect(report.locator(".quiz")).to_contain_text("Question 2")
 
 
+def test_quiz_outlives_a_reload(report: Page, analysis: Path) -> None:
+    asked = [move for move in document(analysis)["moves"] if move["mistake"]]
+    report.get_by_role("button", name="Quiz from the mistakes").click()
+    report.get_by_role("button", name="Show the answer").click()
+    answer = report.locator(".quiz strong").inner_text()
+    report.reload()
+    expect(report.locator(".quiz strong")).to_have_text(answer)
+    report.get_by_role("button", name="Next question").click()
+    report.keyboard.press("End")
+    report.reload()
+    expect(report.locator(".quiz")).to_contain_text("Question 2")
+    expect(report.locator("[data-quiz-score]")).to_have_text("0 of 1 right")
+    expect(report.locator(".moves .current .ply")).to_have_text(str(asked[1]["ply"] - 1))
+    report.get_by_role("button", name="End the quiz").click()
+    report.reload()
+    expect(report.locator(".graph")).to_be_visible()
+    expect(report.locator(".quiz")).to_have_count(0)
+
+
 def test_quiz_takes_another_move_when_the_connection_was_lost(
     open_page: OpenPage, server: WebServer, analysis: Path
 ) -> None:

@@ -112,3 +112,12 @@ def test_question_that_is_refused_is_asked_once(open_page: OpenPage, server: Web
     page.locator("#tab-worth").click()  # then it is tried again
     expect(page.locator(".worth-table")).to_be_visible()
     problems[:] = [problem for problem in problems if "503" not in problem]
+
+
+def test_the_table_lies_beside_the_moves(open_page: OpenPage) -> None:
+    page = open_page(at="#worth", viewport={"width": 1280, "height": 900})
+    expect(page.locator(".worth-table tbody tr")).to_have_count(38)
+    expect(page.locator(".worth-table tbody tr td:nth-child(6)").first).not_to_be_empty()
+    assert page.locator(".worth-table").evaluate(
+        "table => table.getBoundingClientRect().right <= table.parentElement.getBoundingClientRect().right"
+    )

@@ -22,6 +22,7 @@ import {GameReport} from "./report/report.js";
 import {RunList} from "./runs/list.js";
 import {remember, setting} from "./settings.js";
 import {Sounds} from "./sounds.js";
+import {GameTab} from "./tabs/game.js";
 import {makeTabs} from "./tabs/index.js";
 import {html, nothing} from "./vendor/lit-html.js";
 
@@ -83,7 +84,8 @@ export class Page {
     this.play = new PlayedGame(this);
     /** What there is of runs and matches. */
     this.runs = new RunList(this);
-    this.tabs = makeTabs(this);
+    this.gameTab = new GameTab(this);
+    this.tabs = makeTabs(this, this.gameTab);
     /** The tab that is shown. */
     this.tab = this.tabNamed(location.hash.slice(1)) ?? this.tabs[0];
   }
@@ -118,6 +120,8 @@ export class Page {
     this.socket.connect();
     await this.files.openFirst(returned);
     if (!returned) await this.keeper.offer();
+    await this.keeper.recalled;
+    if (returned?.quiz) this.gameTab.goOn(returned.quiz);
     this.update();
   }
 

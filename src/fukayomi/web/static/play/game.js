@@ -91,7 +91,10 @@ export class PlayedGame {
     this.record = record ?? new Game(page.changed, emptyRecord(state.start, state.names));
     this.record.played = id;
     this.line = [0];
+    const {place} = this.record;
+    const wasAtEnd = !this.record.childrenOf(place).length;
     this.take(state);
+    if (wasAtEnd && this.line.includes(place)) this.record.go(this.end); // the engine answered meanwhile
   }
 
   /** Begin a game, in a record of its own. @param {PlayQuestion} question @param {Game} [record]  Whose moves are those of the question. */

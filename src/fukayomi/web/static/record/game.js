@@ -191,18 +191,50 @@ export class Game {
 
   /** What undoing brings back. */
   snapshot() {
-    const {children, place, last, facts} = this;
+    const {children, place, last, facts, next} = this;
     const nodes = new Map([...this.nodes].map(([id, node]) => [id, {...node}]));
-    return {nodes, children: new Map(children), place, last, facts: {...facts}};
+    return {nodes, children: new Map(children), place, last, facts: {...facts}, next};
   }
 
-  /** @param {ReturnType<Game["snapshot"]>} before */
+  /** Bring back what a snapshot has. What was played and noted since stays, unless it follows a move that goes. @param {ReturnType<Game["snapshot"]>} before */
   restore(before) {
-    Object.assign(this, before);
+    const {facts, last} = this;
+    const now = this.inOrder().map(id => this.node(id));
+    const {name, names, header} = facts;
+    const {nodes, children, place} = before;
+    Object.assign(this, {nodes, children, last: before.last, facts: {...before.facts, name, names, header}});
+    /** The moves since that came back, too, by their ids. @type {Map<number, number>} */
+    const twins = new Map();
+    for (const node of now) {
+      const old = nodes.get(node.id);
+      if (old) nodes.set(node.id, {...node, parent: old.parent});
+      else if (node.id >= before.next) this.bring(node, twins);
+    }
+    const end = last === null ? null : (twins.get(last) ?? last);
+    if (before.last === null && end !== null && nodes.has(end)) {
+      this.last = end;
+      Object.assign(this.facts, endOf(facts));
+    }
     this.visited.clear();
     this.positions = new Map([[0, parse(this.start)]]);
-    this.visit(this.place);
+    this.visit(place);
     this.changed("moves");
+  }
+
+  /** Add a move that was made since a snapshot, or its comment to the same move. @param {RecordNode} node @param {Map<number, number>} twins */
+  bring(node, twins) {
+    const made = /** @type {number} */ (node.parent);
+    const parent = twins.get(made) ?? made;
+    if (!this.nodes.has(parent)) return;
+    const twin = this.childrenOf(parent).find(id => this.node(id).usi === node.usi);
+    if (twin === undefined) {
+      this.nodes.set(node.id, {...node, parent});
+      this.link({...node, parent});
+    } else {
+      twins.set(node.id, twin);
+      const known = this.node(twin);
+      if (node.comment !== known.comment) known.comment = [known.comment, node.comment].filter(Boolean).join("\n");
+    }
   }
 
   /** The node on the board. */

@@ -8,10 +8,11 @@ import {html, nothing} from "../vendor/lit-html.js";
 import {Game} from "./game.js";
 
 /** @import {Page} from "../page.js" */
+/** @import {KeptQuiz} from "../report/quiz.js" */
 /** @import {KeptList} from "./files.js" */
 /** @import {KeptGame} from "./game.js" */
 
-/** What a reload goes on with. @typedef {{game: KeptGame, flip: boolean, job: {id: number, key: string} | null, setup: {text: string, draft: KeptGame | null} | null, list: KeptList | null}} Returned */
+/** What a reload goes on with. @typedef {{game: KeptGame, flip: boolean, job: {id: number, key: string} | null, quiz: KeptQuiz | null, setup: {text: string, draft: KeptGame | null} | null, list: KeptList | null}} Returned */
 
 const RETURNED = "fukayomi.record";
 const STORE = "records";
@@ -84,6 +85,8 @@ export class Keeper {
     this.list = [];
     /** The reader's last work, which is offered. @type {KeptGame | null} */
     this.offered = null;
+    /** The reading of the analysis of a record that a reload goes on with. @type {Promise<void> | null} */
+    this.recalled = null;
   }
 
   // ------------------------------------------------------------------------------------ writing
@@ -162,18 +165,21 @@ export class Keeper {
     });
     addEventListener("pagehide", () => {
       const {page} = this;
-      const {game, report, flip, setup} = page;
+      const {game, report, flip, setup, gameTab} = page;
       if (game.isEdited && this.games.has(game)) this.waiting.add(game);
       this.put([...this.waiting].map(each => each.kept)).catch(() => undefined); // the reader was told
+      const bare = {...game.kept, analysis: null};
       /** @type {Returned} */
       const returned = {
-        game: {...game.kept, analysis: null},
+        game: game.isEdited && this.isKeeping ? bare : game.kept, // the database has the analysis
         flip,
         job: report.kept,
+        quiz: gameTab.kept,
         setup: setup.isOpen ? {text: setup.text, draft: setup.draft?.kept ?? null} : null,
         list: page.files.place,
       };
-      if (!store(returned) && !store({...returned, list: null})) store(null); // too large, or nothing may be stored
+      // Less, if that is too large; nothing, if nothing may be stored.
+      [returned, {...returned, game: bare}, {...returned, game: bare, list: null}, null].some(store);
     });
   }
 
@@ -195,7 +201,7 @@ export class Keeper {
   goOn(kept) {
     const game = Game.from(this.page.changed, kept);
     if (game.isEdited) this.claim(game, {isKept: true, wait_ms: RELEASE_MS});
-    this.recall(game);
+    this.recalled = this.recall(game);
     return game;
   }
 
@@ -253,6 +259,7 @@ export class Keeper {
     const game = known ?? Game.from(page.changed, kept);
     this.claim(game, {isKept: true});
     page.show(game);
+    if (game.question) page.setFlip(game.question.color === "white"); // as it was played
     page.play.goOn(game);
   }
 

@@ -15,9 +15,21 @@ const LEAST_NODES = 400;
 /** The evaluation of a mate. */
 const MATE_CP = 30000;
 
+/**
+ * What a reload goes on with.
+ * @typedef {object} KeptQuiz
+ * @property {number} at
+ * @property {number} right
+ * @property {number} done
+ * @property {"asked" | "wrong" | "played" | "right" | "shown"} state
+ * @property {string} tried
+ * @property {boolean} hadTry
+ * @property {NamedLine | null} line
+ */
+
 export class Quiz {
-  /** @param {Page} page */
-  constructor(page) {
+  /** @param {Page} page @param {KeptQuiz} [kept]  Where it was. */
+  constructor(page, kept) {
     this.page = page;
     this.game = page.game;
     this.questions = page.report.mistakes;
@@ -34,7 +46,14 @@ export class Quiz {
     this.hadTry = false;
     /** The right line, once it is known. @type {NamedLine | undefined} */
     this.line = undefined;
-    this.ask();
+    if (kept) Object.assign(this, kept, {line: kept.line ?? undefined});
+    else this.ask();
+  }
+
+  /** @returns {KeptQuiz} */
+  get kept() {
+    const {at, right, done, state, tried, hadTry, line} = this;
+    return {at, right, done, state: state === "searched" ? "asked" : state, tried, hadTry, line: line ?? null};
   }
 
   get question() {

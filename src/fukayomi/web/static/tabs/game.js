@@ -13,6 +13,7 @@ import {Tab} from "./tab.js";
 /** @import {AnalysedLine, AnalysisDocument, JudgedMove} from "documents" */
 /** @import {Drawing} from "../board/drawing.js" */
 /** @import {NamedLine, Page} from "../page.js" */
+/** @import {KeptQuiz} from "../report/quiz.js" */
 /** @import {CardEntry, CardHost, CardLine, CardMistake, CardScore} from "../report/card.js" */
 
 /** @param {number | null | undefined} share @param {number} [digits] */
@@ -37,6 +38,20 @@ export class GameTab extends Tab {
 
   leave() {
     this.trial = null;
+  }
+
+  /** @returns {KeptQuiz | null} */
+  get kept() {
+    return this.quiz?.kept ?? null;
+  }
+
+  /** The page was loaded again in the middle of a quiz. @param {KeptQuiz} kept */
+  goOn(kept) {
+    const {page} = this;
+    if (!page.report.current || kept.at > page.report.mistakes.length) return;
+    this.quiz = new Quiz(page, kept);
+    if (page.tab === this) this.quiz.goOn();
+    page.update();
   }
 
   /** @param {Quiz | null} quiz */

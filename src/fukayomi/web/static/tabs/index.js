@@ -1,11 +1,11 @@
 // The tabs, in their order.
 import {AnalyseTab} from "./analyse.js";
-import {GameTab} from "./game.js";
 import {PlayTab} from "./play.js";
 import {Tab} from "./tab.js";
 import {WorthTab} from "./worth.js";
 
 /** @import {Page} from "../page.js" */
+/** @import {GameTab} from "./game.js" */
 
 /** A tab of the whole width, whose modules come when it is first shown: the page is drawn without waiting for them. */
 class LaterTab extends Tab {
@@ -37,10 +37,10 @@ class LaterTab extends Tab {
   }
 }
 
-/** The tabs of a page. @param {Page} page @returns {Tab[]} */
-export const makeTabs = page => [
+/** The tabs of a page. @param {Page} page @param {GameTab} gameTab @returns {Tab[]} */
+export const makeTabs = (page, gameTab) => [
   new AnalyseTab(page),
-  new GameTab(page),
+  gameTab,
   new PlayTab(page),
   new WorthTab(page),
   new LaterTab(page, "training", async () => (await import("./training.js")).TrainingTab),
