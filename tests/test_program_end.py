@@ -58,6 +58,24 @@ def test_the_program_ends_while_threads_are_in_native_code(work: str, times: int
         assert (done.returncode, done.stderr) == (0, "")
 
 
+AMID_AN_IMPORT = """
+from fukayomi.cli import main as commands
+def run():
+    try:
+        raise KeyboardInterrupt
+    except KeyboardInterrupt as error:
+        raise {kind}("of Python or a library") from error
+commands.main = run
+"""
+
+
+@pytest.mark.parametrize("kind", ["ImportError", "RuntimeError"])
+def test_an_import_that_ctrl_c_breaks_off_is_no_error(kind: str) -> None:
+    command = (sys.executable, "-c", AMID_AN_IMPORT.format(kind=kind) + PROGRAM)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    assert (done.returncode, done.stderr) == (130, "")
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for a single process")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("words", [("doctor",), ("bench", "--evaluator", "network")])

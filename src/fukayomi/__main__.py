@@ -45,11 +45,14 @@ def _end(code: int) -> NoReturn:
 
 
 def _is_interruption(error: BaseException) -> bool:
-    """True if Ctrl-C brought an error about. A library that it interrupts while it is loaded fails with ImportError."""
+    """True if Ctrl-C brought an error about.
+
+    A library that it interrupts while it is loaded fails with ImportError, a class with RuntimeError.
+    """
     cause: BaseException | None = error
-    while isinstance(cause, ImportError):
-        cause = cause.__cause__ or cause.__context__
-    return isinstance(cause, KeyboardInterrupt)
+    while cause is not None and not isinstance(cause, KeyboardInterrupt):
+        cause = cause.__cause__ or (cause.__context__ if isinstance(cause, ImportError) else None)
+    return cause is not None
 
 
 if __name__ == "__main__":

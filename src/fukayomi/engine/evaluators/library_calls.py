@@ -59,7 +59,7 @@ def load_library(name: str) -> None:
         return
 
     def load() -> None:
-        with LIBRARY_CALLS, suppress(ImportError):
+        with LIBRARY_CALLS, suppress(ImportError, OSError):
             import_module(name)
 
     thread = threading.Thread(target=load, name="fukayomi-import", daemon=True)

@@ -11,6 +11,8 @@ from importlib import import_module, util
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
+from fukayomi.engine.evaluators.library_calls import load_library
+
 if TYPE_CHECKING:
     from fukayomi.engine.evaluators.backends.network_file import NetworkFile
     from fukayomi.engine.evaluators.protocol import Slot
@@ -141,6 +143,7 @@ def broken_library(library: str, module: str) -> str | None:
         library: Its name.
         module: The module of this package that imports it, which is imported.
     """
+    load_library(library)  # a Ctrl-C amid its C++ would look like a library that is broken
     try:
         import_module(module)
     except (ImportError, OSError) as error:
