@@ -58,6 +58,30 @@ def test_the_program_ends_while_threads_are_in_native_code(work: str, times: int
         assert (done.returncode, done.stderr) == (0, "")
 
 
+WHILE_THE_CORE_LOADS = """
+import enum, os, signal
+make = enum.EnumType.__call__
+def call(*values, **options):
+    if str(options.get("module", "")).startswith("fukayomi._native"):
+        print("begun", flush=True)
+        os.kill(os.getpid(), signal.SIGINT)
+    return make(*values, **options)
+enum.EnumType.__call__ = call
+try:
+    import fukayomi._native
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for a single process")
+def test_ctrl_c_while_the_core_is_loaded_ends_the_import() -> None:
+    command = (sys.executable, "-c", WHILE_THE_CORE_LOADS)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert set(done.stdout.split()) == {"begun", "interrupted"}
+
+
 AMID_AN_IMPORT = """
 from fukayomi.cli import main as commands
 def run():

@@ -2,6 +2,8 @@
 #include "signals.hpp"
 
 NB_MODULE(_native, m) {
+    [[maybe_unused]] const fukayomi::HeldSignals held;  // Python makes enums here, and nanobind ends the program if it is interrupted
+    if (PyErr_CheckSignals() != 0) throw nanobind::python_error();
 #ifdef NDEBUG
     // What the program still holds when it ends (a cache, an exception that a test tool keeps) is no user's concern.
     nanobind::set_leak_warnings(false);
