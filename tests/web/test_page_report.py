@@ -187,6 +187,7 @@ def test_quiz_outlives_a_reload(report: Page, analysis: Path) -> None:
     asked = [move for move in document(analysis)["moves"] if move["mistake"]]
     report.get_by_role("button", name="Quiz from the mistakes").click()
     report.get_by_role("button", name="Show the answer").click()
+    expect(report.locator(".quiz strong")).to_contain_text("Answer: ")
     answer = report.locator(".quiz strong").inner_text()
     report.reload()
     expect(report.locator(".quiz strong")).to_have_text(answer)
