@@ -182,7 +182,7 @@ class _Game:
         latest_ms = clock.latest_ms()
         limit_ms = self._rules.stall_ms if latest_ms is None else latest_ms
         answer = self._players[turn].think(self._position, clock.go(turn, opponent), limit_ms, stop)
-        self.answers.append(AnswerTime(self._players[turn].name, answer.used_ms, _reported_ms(answer)))
+        self.answers.append(AnswerTime(self._players[turn].name, round(answer.used_ms, 1), _reported_ms(answer)))
         if not clock.spend(answer.used_ms) or answer.used_ms > limit_ms:
             self._end_by(Termination.TIME_UP)
         elif answer.move == RESIGN:

@@ -126,7 +126,7 @@ class MatchStore:
             try:
                 self._database.execute(f"INSERT INTO games VALUES ({', '.join('?' * len(row))})", row)
                 if played.answers:
-                    times = [(one.engine, round(one.used_ms, 1), one.reported_ms) for one in played.answers]
+                    times = [(one.engine, one.used_ms, one.reported_ms) for one in played.answers]
                     self._database.execute("INSERT INTO times VALUES (?, ?)", (game.number, _dump(times)))
                 if failure is not None:
                     self._database.execute(

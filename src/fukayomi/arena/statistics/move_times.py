@@ -5,6 +5,7 @@ less the time that the engine itself reported last (``info time``): the protocol
 the engine does after its last report. Engines that report no time have no overhead.
 """
 
+import math
 from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -26,8 +27,8 @@ class Times:
 
         if not values:
             return None
-        found = np.asarray(values)
-        return cls(len(found), float(found.mean()), float(np.median(found)), float(found.max()))
+        mean = math.fsum(values) / len(values)  # the same in whatever order games end
+        return cls(len(values), mean, float(np.median(values)), max(values))
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ class AnswerTime:
 
     engine: str
     used_ms: float
-    """Measured by the referee."""
+    """Measured by the referee, to a tenth of a millisecond: as a match folder keeps it."""
     reported_ms: int | None
     """Time that the engine reported last; None if it reported nothing."""
 
