@@ -95,9 +95,10 @@ def gpsusi() -> str:
 
 @pytest.fixture(scope="session")
 def chromium() -> str:
-    path = shutil.which("chromium")
+    """Chromium's program; rather the one without windows, whose pages open twice as fast."""
+    path = shutil.which("chromium-headless-shell") or shutil.which("chromium")
     if path is None:
-        pytest.skip("needs the Debian package chromium")
+        pytest.skip("needs the Debian package chromium-headless-shell")
     return path
 
 

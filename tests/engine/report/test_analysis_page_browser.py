@@ -352,16 +352,17 @@ def test_the_index_of_several_games_is_a_page_like_these(open_page: Open) -> Non
     expect(page.locator("h1")).to_have_text("棋譜解析 2局", use_inner_text=True)
 
 
-def test_the_board_is_the_same_without_any_japanese_font(browser: Browser, long_page: Path, tmp_path: Path) -> None:
+def test_the_board_is_the_same_without_any_japanese_font(
+    browser: Browser, chromium: str, long_page: Path, tmp_path: Path
+) -> None:
     """A second browser, for which only one font is installed, which has no kanji."""
     font = Path(matplotlib.get_data_path()) / "fonts" / "ttf" / "DejaVuSans.ttf"
     shutil.copy(font, tmp_path)
     config = tmp_path / "fonts.conf"
     folder = f"<dir>{tmp_path}</dir><cachedir>{tmp_path / 'cache'}</cachedir>"
     config.write_text(f"<fontconfig>{folder}</fontconfig>", encoding="utf-8")
-    path = shutil.which("chromium")
     environment = os.environ | {"FONTCONFIG_FILE": str(config)}
-    bare = browser.browser_type.launch(executable_path=path, timeout=3000 * PATIENCE_S, env=environment)
+    bare = browser.browser_type.launch(executable_path=chromium, timeout=3000 * PATIENCE_S, env=environment)
     pictures: list[bytes] = []
     try:
         for each in (browser, bare):
