@@ -252,6 +252,27 @@ def test_a_list_of_the_command_line_keeps_what_was_changed(open_page: OpenPage, 
     expect(page.locator("#comment")).to_have_value("一局目")
 
 
+def test_a_page_that_is_ready_takes_a_comment_for_the_record_it_opened(
+    open_page: OpenPage, serve: Serve, tmp_path: Path
+) -> None:
+    path = tmp_path / "games.csa"
+    path.write_text(SEVERAL, encoding="utf-8")
+    page = quiet(open_page, serve(files=(path,)))
+    address = page.url
+    page.add_init_script(
+        "const draw = requestAnimationFrame; requestAnimationFrame = run => setTimeout(() => draw(run), 2000);"
+    )
+    page.goto("about:blank")
+    page.goto(address)
+    page.locator("html[data-ready]").wait_for(state="attached")
+    assert page.locator(".player-name").first.input_value() == "一郎"
+    page.locator("#comment").fill("一局目")
+    page.get_by_label("Games").select_option("1")
+    expect(page.locator(".player-name").first).to_have_value("二郎")
+    page.get_by_label("Games").select_option("0")
+    expect(page.locator("#comment")).to_have_value("一局目")
+
+
 def test_a_comment_does_not_stay_when_another_record_comes_before_the_page_is_drawn(
     open_page: OpenPage, server: WebServer
 ) -> None:

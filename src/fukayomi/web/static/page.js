@@ -122,7 +122,7 @@ export class Page {
     if (!returned) await this.keeper.offer();
     await this.keeper.recalled;
     if (returned?.quiz) this.gameTab.goOn(returned.quiz);
-    this.update();
+    this.render(); // what is typed next is for this record, not for the one that was drawn before it came
   }
 
   // ------------------------------------------------------------------------------------ context
