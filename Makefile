@@ -59,6 +59,7 @@ $(VENV)/.installed: $(VENV)/.build-tools $(PACKAGE)
 
 $(VENV)/.extras: $(VENV)/.build-tools pyproject.toml constraints.txt
 	unset PIP_BUILD_CONSTRAINT; $(BIN)/pip install -qq --no-build-isolation --config-settings=cmake.define.FUKAYOMI_WERROR=ON '.[train,openvino,fleet,lishogi,web]' --group dev
+	$(BIN)/pip install -qq --no-deps cshogi  # on Python 3.12 it asks for an older NumPy than it needs, and than others need
 	@touch $(VENV)/.installed $@
 
 check: lint imports types  ## lint, imports, types and the short tests: two minutes
