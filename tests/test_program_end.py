@@ -18,7 +18,12 @@ from fukayomi.engine.evaluators.timing import filled_slot, run_batches
 def repeat(work):
     def run():
         while True:
-            work()
+            try:
+                work()
+            except RuntimeError as error:
+                if "interpreter shutdown" not in str(error):
+                    raise
+                return  # Python 3.12 begins no threads for it any more
             started.set()
     started = threading.Event()
     for _ in range(3):
