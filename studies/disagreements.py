@@ -83,7 +83,9 @@ class Study(Measurement):
             for name, nodes in (("a", options.few), ("b", options.many))
         }
         names = ("gap", "confirm", "pairs", "per_game", "held_out")
-        settings = build(DisagreementSettings, players, {name: getattr(options, name) for name in names})
+        settings = build(
+            DisagreementSettings, players, {name: getattr(options, name) for name in names} | {"most": options.judged}
+        )
         found = find_disagreements(self.records(), self.mined, settings, listener=ProgressPrinter(sys.stderr))
         if not found.starts:
             sys.exit("no position has a verdict: give more games, or more --pairs")
@@ -199,6 +201,7 @@ def main(words: list[str] | None = None) -> None:
     parser.add_argument("--many", type=int, default=512, help="nodes of the long searches (default: 512)")
     parser.add_argument("--gap", type=float, default=0.7, help="least difference in logits (default: 0.7)")
     parser.add_argument("--confirm", type=int, default=8, help="factor of the confirmation (default: 8)")
+    parser.add_argument("--judged", type=int, default=250, help="most disagreements that are judged (default: 250)")
     parser.add_argument("--pairs", type=int, default=8, help="pairs of games from each position (default: 8)")
     parser.add_argument("--per-game", type=int, default=10, help="positions of each game (default: 10)")
     parser.add_argument("--held-out", type=float, default=0.5, help="share of the games to measure by (default: 0.5)")

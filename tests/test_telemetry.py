@@ -38,6 +38,20 @@ def test_a_network_leaves_no_trace_but_its_own(device: str, tmp_path: Path) -> N
     assert {path.name for path in (tmp_path / "cache").glob("*")} <= {"fukayomi"}
 
 
+def test_looking_for_a_gpu_leaves_none_either(tmp_path: Path) -> None:
+    pytest.importorskip("openvino")
+
+    printed = run(
+        "import sys\n"
+        "from fukayomi.engine.evaluators.backends.backend import get_backend\n"
+        "get_backend('openvino-gpu').problem()\n"
+        "print('openvino' in sys.modules, 'openvino_telemetry' in sys.modules)",
+        tmp_path,
+    )
+
+    assert printed.split() == ["True", "False"]
+
+
 def test_the_library_itself_would_have_left_one(tmp_path: Path) -> None:
     run("import onnxruntime", tmp_path)
 

@@ -25,6 +25,7 @@ from fukayomi.disagreement import (
     solve,
 )
 from fukayomi.disagreement.judging import judge
+from fukayomi.disagreement.model import gap_of
 from fukayomi.disagreement.starts import starts
 from fukayomi.listener import SILENT, Listener
 from fukayomi.shogi.formats import write_csa
@@ -110,6 +111,16 @@ def test_the_same_again_does_nothing(whole: Path, games: Path) -> None:
     assert disagree_run.result(whole) == digests
     assert before == {path: path.stat().st_mtime_ns for path in whole.rglob("*.hcpe3")}
     assert len(find_disagreements([], whole, DisagreementSettings(**disagree_run.small()))) == len(again)
+
+
+def test_those_with_the_largest_gaps_are_played_on_from(whole: Path, games: Path, tmp_path: Path) -> None:
+    played = {each.line: each for each in read_disagreements(whole) if each.verdict is not Verdict.SHALLOW}
+    assert len(played) > 2
+    few = find_disagreements([games], tmp_path / "few", DisagreementSettings(**disagree_run.small(most=2)))
+    kept = {each.line for each in few.found if each.verdict is not Verdict.SHALLOW}
+    gaps = sorted((abs(gap_of(each.views)) for each in played.values()), reverse=True)
+    assert sorted((abs(gap_of(played[line].views)) for line in kept), reverse=True) == gaps[:2]
+    assert len(few) == len(read_disagreements(whole)) - len(played) + 2
 
 
 @pytest.mark.soak

@@ -79,11 +79,11 @@ _COMMANDS = {
 }
 
 
-def make_app(words: Sequence[str] = ()) -> typer.Typer:
-    """Make the program: with all commands, or with the one that the words name, which starts sooner.
+def make_app(words: Sequence[str] | None = None) -> typer.Typer:
+    """Make the program, with the commands that the words may mean: few of them start sooner than all.
 
     Args:
-        words: Words of the command line, after the name of the program.
+        words: Words of the command line, after the name of the program. None: all commands but those below `learn`.
     """
     app = typer.Typer(
         name="fukayomi",
@@ -114,17 +114,15 @@ def make_app(words: Sequence[str] = ()) -> typer.Typer:
         name="csa", help="Games on CSA servers such as floodgate, and a server for friends.", no_args_is_help=True
     )
     groups["lishogi"] = typer.Typer(name="lishogi", help="A bot on lishogi, with any USI engine.", no_args_is_help=True)
-    if " ".join(words[:2]) in _COMMANDS and words[0] == "learn":  # `learn` itself takes a file
+    if words and words[0] == "learn" and " ".join(words[:2]) in _COMMANDS:  # `learn` itself takes a file
         groups["learn"] = typer.Typer(name="learn", no_args_is_help=True)
     app.callback()(fukayomi)
-    added: set[str] = set()
+    for group in groups.values():
+        app.add_typer(group)
     for command, place in _named(words).items():
         module, _, function = place.partition(":")
         run = getattr(import_module(f"fukayomi.cli.{module}"), function)
         group, _, name = command.rpartition(" ")
-        if (top := group or name) in groups and top not in added:
-            app.add_typer(groups[top])
-            added.add(top)
         if command in groups:
             groups[command].callback(invoke_without_command=True, help=flowing(run))(spread_options(run))
         else:
@@ -132,16 +130,19 @@ def make_app(words: Sequence[str] = ()) -> typer.Typer:
     return app
 
 
-def _named(words: Sequence[str]) -> dict[str, str]:
-    """The commands that may be meant; all of them where no command is named in full."""
-    if list(words[:1]) in (["match"], ["bench"]):  # they run alone and with a sub-command
-        return {command: place for command, place in _COMMANDS.items() if command.split()[0] == words[0]}
-    if list(words[:1]) == ["--version"]:
+def _named(words: Sequence[str] | None) -> dict[str, str]:
+    """The commands that may be meant: the one named in full, those of a group, or all that stand in no group."""
+    if words is None:
+        return {command: place for command, place in _COMMANDS.items() if not command.startswith("learn ")}
+    first = words[0] if words else ""
+    if first == "--version":
         return {}
-    for command in (" ".join(words[:2]), " ".join(words[:1])):
-        if command in _COMMANDS:
-            return {command: _COMMANDS[command]}
-    return {command: place for command, place in _COMMANDS.items() if not command.startswith("learn ")}
+    if first not in ("match", "bench"):  # they run alone and with a sub-command
+        for command in (" ".join(words[:2]), first):
+            if command in _COMMANDS:
+                return {command: _COMMANDS[command]}
+    grouped = {command: place for command, place in _COMMANDS.items() if command.split()[0] == first}
+    return grouped or {command: place for command, place in _COMMANDS.items() if " " not in command}
 
 
 def _print_version(wanted: bool) -> None:

@@ -13,7 +13,7 @@ from fukayomi.arena.match.play import play_match
 from fukayomi.arena.match.state import MatchResult
 from fukayomi.arena.results.game import Game, is_forfeit
 from fukayomi.arena.statistics.intervals import score_interval
-from fukayomi.disagreement.model import Disagreement, Verdict, halfway, logit
+from fukayomi.disagreement.model import Disagreement, Verdict, gap_of, halfway
 from fukayomi.disagreement.searching import NAMES
 from fukayomi.disagreement.settings import DisagreementError, DisagreementSettings, PlayerSettings
 from fukayomi.listener import Listener
@@ -121,7 +121,7 @@ def is_about_moves(found: Disagreement, settings: DisagreementSettings) -> bool:
     a, b = found.views
     if a is None or b is None or a.move is None or b.move is None or a.move == b.move:
         return False
-    return abs(logit(a.win_rate) - logit(b.win_rate)) < settings.gap
+    return abs(gap_of((a, b))) < settings.gap
 
 
 def _engine(player: PlayerSettings) -> UsiEngine:

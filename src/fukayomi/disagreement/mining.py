@@ -7,7 +7,7 @@ flight.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from fukayomi.arena.results.sources import read_game_records
 from fukayomi.disagreement.games import ScoredGame, candidates, is_usable, sample, scales_of_games
 from fukayomi.disagreement.judging import judge
-from fukayomi.disagreement.model import Disagreement, GamePosition, Verdict
+from fukayomi.disagreement.model import Disagreement, GamePosition, Verdict, gap_of
 from fukayomi.disagreement.searching import NAMES, check_players, disagree, scales_of, search, views
 from fukayomi.disagreement.settings import (
     DISAGREEMENT_FILE,
@@ -72,11 +72,11 @@ class Disagreements(Tabular):
     mates: int
     """Those where a player has found a mate, or gave no answer."""
     differing: int
-    """Those where the two disagree, before `per_opening`."""
+    """Those where the two disagree, before `per_opening` and `most`."""
     scales: dict[str, float]
     """Scales of the two players that could be fitted, in centipawns."""
     found: list[Disagreement] = field(default_factory=list[Disagreement])
-    """All of them, also those that were not confirmed; in the order of the games."""
+    """Those that were kept, also if they were not confirmed; in the order of the games."""
     starts: int = 0
     """Start positions."""
     held_out: int = 0
@@ -229,7 +229,8 @@ class _Run:
         if settings.way is Rule.SEARCH:
             positions = self._search(positions)
         result.differing = len(positions)
-        found = [Disagreement(**each.model_dump()) for each in _capped(positions, settings.per_opening)]
+        positions = _largest(positions, settings.per_opening, lambda each: (each.opening, each.gap))
+        found = [Disagreement(**each.model_dump()) for each in positions]
         if self._players is not None:
             found = self._judge(self._confirm(found, self._players), self._players)
         result.found = found
@@ -289,12 +290,15 @@ class _Run:
 
     def _judge(self, found: list[Disagreement], players: tuple[PlayerSettings, PlayerSettings]) -> list[Disagreement]:
         open_ones = [each for each in found if each.verdict is Verdict.UNJUDGED]
+        left_out = {each.line for each in open_ones}
+        open_ones = _largest(open_ones, self._settings.most, lambda each: ("", gap_of(each.views)))
+        left_out -= {each.line for each in open_ones}
         judged = judge(
             open_ones, players, self._settings, self._folder / "judging",
             concurrency=self._settings.concurrency or usable_cpus(), listener=self._listener,
         )  # fmt: skip
         by_line = {each.line: each for each in judged}
-        return [by_line.get(each.line, each) for each in found]
+        return [by_line.get(each.line, each) for each in found if each.line not in left_out]
 
     def _write_starts(self, found: list[Disagreement]) -> None:
         settings = self._settings
@@ -308,17 +312,17 @@ class _Run:
         self._result.starts, self._result.held_out = len(learnt), len(kept)
 
 
-def _capped(positions: Sequence[GamePosition], per_opening: int) -> list[GamePosition]:
-    """Of each opening those with the largest gaps, in order."""
-    if per_opening == 0:
-        return list(positions)
-    ranked = sorted(range(len(positions)), key=lambda n: (-abs(positions[n].gap), n))
+def _largest(positions: list[Found], most: int, key: Callable[[Found], tuple[str, float]]) -> list[Found]:
+    """Of each group those with the largest gaps, in order; 0: all. The key gives the group and the gap."""
+    if most == 0:
+        return positions
+    keys = [key(each) for each in positions]
     taken = Counter[str]()
     kept: set[int] = set()
-    for number in ranked:
-        opening = positions[number].opening
-        if taken[opening] < per_opening:
-            taken[opening] += 1
+    for number in sorted(range(len(positions)), key=lambda n: (-abs(keys[n][1]), n)):
+        group, _ = keys[number]
+        if taken[group] < most:
+            taken[group] += 1
             kept.add(number)
     return [position for number, position in enumerate(positions) if number in kept]
 

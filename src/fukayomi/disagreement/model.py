@@ -74,7 +74,7 @@ class GamePosition(_Model):
     @property
     def gap(self) -> float:
         """Difference of the two win rates in logits, each within ±3, a's less b's; 0 where one is missing."""
-        return 0.0 if self.a is None or self.b is None else logit(self.a.win_rate) - logit(self.b.win_rate)
+        return gap_of((self.a, self.b))
 
     def position(self) -> Position:
         """The position, with the moves that lead to it."""
@@ -120,6 +120,12 @@ class Disagreement(GamePosition):
 DECIDED = 3.0
 """Logits of a win rate of 95.3 %: beyond it, and below 4.7 %, differences do not count."""
 _LARGEST = 20.0
+
+
+def gap_of(views: tuple[View | None, View | None]) -> float:
+    """Difference of two win rates in logits, each within ±3; 0 where one is missing."""
+    a, b = views
+    return 0.0 if a is None or b is None else logit(a.win_rate) - logit(b.win_rate)
 
 
 def win_rate_of(score_cp: float, scale_cp: float) -> float:

@@ -129,6 +129,8 @@ class DisagreementSettings(Settings):
     """Most disagreements from games with the same position after 24 plies, those with the largest gaps. 0: all."""
     confirm: Annotated[int, Field(ge=0)] = 8
     """Factor of the limit with which both players search a disagreement again; 0: do not."""
+    most: Annotated[int, Field(ge=0)] = 0
+    """Most disagreements that are played on from, those with the largest gaps; the others are left out. 0: all."""
     pairs: Annotated[int, Field(ge=0)] = 8
     """Pairs of games that are played on from each disagreement, with colours swapped; 0: do not judge."""
     max_plies: Positive = 320

@@ -52,7 +52,14 @@ class FindOptions:
 
 
 @options_of(
-    DisagreementSettings, "confirm", "pairs", "max_plies", "held_out", "concurrency", panel="How they are judged"
+    DisagreementSettings,
+    "confirm",
+    "most",
+    "pairs",
+    "max_plies",
+    "held_out",
+    "concurrency",
+    panel="How they are judged",
 )
 class JudgeOptions:
     """How they are judged."""

@@ -143,7 +143,7 @@ def broken_library(library: str, module: str) -> str | None:
         library: Its name.
         module: The module of this package that imports it, which is imported.
     """
-    load_library(library)  # a Ctrl-C amid its C++ would look like a library that is broken
+    load_library(module)  # a Ctrl-C amid the library's C++ would look like a library that is broken
     try:
         import_module(module)
     except (ImportError, OSError) as error:

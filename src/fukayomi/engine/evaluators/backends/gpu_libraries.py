@@ -14,6 +14,7 @@ from importlib import import_module, util
 from pathlib import Path
 from typing import Any, cast
 
+from fukayomi.engine.evaluators.library_calls import load_library
 from fukayomi.errors import by_pip
 
 _MISSING = re.compile(r"(lib[^/:]+): cannot open shared object file")
@@ -30,6 +31,7 @@ def library_problem(provider: str) -> str | None:
     Returns:
         The library that cannot be loaded, with the remedy. None: nothing is missing, or it is not known, as on Windows.
     """
+    load_library("onnxruntime")
     ort = cast("Any", import_module("onnxruntime"))  # first: the libraries below crash without what it prepares
     _load_installed(ort, provider)
     folder = Path(ort.__file__).parent / "capi"
@@ -81,6 +83,7 @@ def find_plugin(module: str) -> Any:
     Returns:
         ONNX Runtime's object for the first device; text: the reason why there is none, with the remedy.
     """
+    load_library("onnxruntime")
     ort, plugin = cast("Any", import_module("onnxruntime")), cast("Any", import_module(module))
     if not hasattr(ort, "register_execution_provider_library"):  # since 1.22
         return f"the installed ONNX Runtime {ort.__version__} takes no plug-ins: {by_pip('install -U onnxruntime')}"

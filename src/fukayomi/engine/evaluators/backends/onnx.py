@@ -18,6 +18,7 @@ from fukayomi.engine.evaluators.backends import machine
 from fukayomi.engine.evaluators.backends.backend import Model, Plan, cache_folder, missing_library, versions
 from fukayomi.engine.evaluators.backends.gpu_libraries import find_plugin, library_problem
 from fukayomi.engine.evaluators.backends.network_file import NetworkFile
+from fukayomi.engine.evaluators.library_calls import load_library
 from fukayomi.errors import by_pip
 
 CPU_BATCHES = (4, 8, 16, 32)
@@ -47,6 +48,7 @@ class OnnxCpu:
 
     def open(self, network: NetworkFile, plan: Plan) -> Model:
         """A session with the threads of the plan."""
+        load_library("onnxruntime")
         from fukayomi.engine.evaluators.backends.onnx_model import OnnxModel
 
         return OnnxModel(network.of(plan.precision).path, threads=plan.threads)
@@ -94,6 +96,7 @@ class OnnxProvider:
 
     def package_problem(self) -> str | None:
         """ONNX Runtime lacks the provider, or the provider a library."""
+        load_library("onnxruntime")
         import onnxruntime  # pyright: ignore[reportMissingTypeStubs]
 
         if self.provider in cast("Any", onnxruntime).get_available_providers():

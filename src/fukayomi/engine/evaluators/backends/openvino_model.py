@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 from fukayomi._environment import without_openvino_telemetry
 from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.evaluators.float_model import FLOATS, OUTPUTS, FloatModel, Port
+from fukayomi.engine.evaluators.library_calls import load_library
 
 with without_openvino_telemetry():
+    load_library("openvino")
     import openvino  # pyright: ignore[reportMissingTypeStubs]
 
 ov = cast(Any, openvino)  # its types are incomplete
