@@ -35,6 +35,19 @@ def document(out: Path) -> dict[str, Any]:
 
 
 @pytest.mark.slow
+def test_a_part_of_the_plan_on_a_cpu_is_done_once(tmp_path: Path) -> None:
+    words = ("--minutes", "20", "--parts", "play", "--shapes", "1x8")
+    done = run(tmp_path, *words)
+    assert done.returncode == 0, done.stderr + (tmp_path / "gpu_check.log").read_text()
+    found = document(tmp_path)
+    assert {name: found["parts"][name]["state"] for name in ("machine", "play")} == {"machine": "done", "play": "done"}
+    assert [row["name"] for row in found["parts"]["play"]["rows"]] == ["1x8"]
+    assert "| 1x8 | " in (tmp_path / "gpu_check.md").read_text("utf-8")
+    assert run(tmp_path, *words).returncode == 0
+    assert document(tmp_path)["parts"]["play"] == found["parts"]["play"], "what was measured is not measured again"
+
+
+@pytest.mark.soak
 def test_the_plan_on_a_cpu_is_killed_and_goes_on(tmp_path: Path) -> None:
     out = tmp_path / "out"
     with subprocess.Popen(command(out, "--minutes", "20", "--parts", "play"), stderr=subprocess.DEVNULL) as process:
@@ -84,7 +97,7 @@ def check_rows(rows: dict[str, list[dict[str, Any]]]) -> None:
     assert [row["name"] for row in rows["devices"]] == ["1x8, 1 device", "1x8, 2 devices"]
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_a_network_is_trained_on_and_the_best_is_kept(tmp_path: Path) -> None:
     games, out = tmp_path / "games.hcpe3", tmp_path / "out"
     (out / "work/run").mkdir(parents=True)
@@ -196,7 +209,7 @@ def test_a_part_that_runs_out_of_time_is_cut_and_keeps_its_rows(check: Any, tmp_
     assert [budget(left_s, "machine", parts) for left_s in (30, 100, 480)] == [30, 60, 240], "libraries may load slowly"
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_a_test_that_ends_pytest_is_a_failure_and_those_before_are_not_run_again(tmp_path: Path) -> None:
     out = tmp_path / "out"
     (tmp_path / "crash.py").write_text("import os\n\ndef pytest_runtest_logfinish(nodeid, location):\n    os.abort()\n")
