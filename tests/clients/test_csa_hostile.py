@@ -1,6 +1,11 @@
 """500 hostile conversations with the server: whatever one side does, the honest one gets the right result."""
 
 import asyncio
+import json
+import os
+import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -107,3 +112,17 @@ def test_a_listener_that_fails_ends_the_server() -> None:
         assert await playing == ([""], [""])
 
     asyncio.run(run())
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows has no SIGPIPE")
+def test_a_server_whose_output_nobody_reads_ends_quietly() -> None:
+    command = (sys.executable, "-m", "fukayomi", "csa", "serve", "--port", "0", "--json")
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        port = json.loads(process.stdout.readline())["port"]
+        process.stdout.close()
+        process.stdout = None
+        with socket.create_connection(("127.0.0.1", port)) as connection:
+            connection.sendall(b"LOGIN one moonlight\n")
+            _, errors = process.communicate(timeout=PATIENCE_S)
+    assert (process.returncode, errors) == (141, "")

@@ -66,7 +66,7 @@ class CsaServer:
         self._addresses = Counter[str]()
         self._is_ending = False
         self._done = asyncio.Event()
-        self._failed: Exception | None = None
+        self._failed: Exception | SystemExit | None = None
         self._last_id = 0
         self.played = 0
         """Games that have ended."""
@@ -111,7 +111,8 @@ class CsaServer:
         """Serve until the last game has ended after `finish`, or as many games as the settings say.
 
         Raises:
-            Exception: The listener has raised it in a game; all games are broken off.
+            Exception: The listener has raised it; all games are broken off.
+            SystemExit: The same; the command's output is closed.
         """
         await self._done.wait()
         if self._failed is not None:
@@ -148,6 +149,8 @@ class CsaServer:
         self._addresses[address] += 1
         try:
             await session.run()
+        except (Exception, SystemExit) as error:
+            self._fail(error)
         finally:
             self._sessions.discard(session)
             self._addresses[address] -= 1
@@ -214,10 +217,8 @@ class CsaServer:
     async def _play(self, game: RefereedGame) -> None:
         try:
             await game.run()
-        except Exception as error:  # `run` raises it
-            self._failed = self._failed or error
-            self.interrupt()
-            self._done.set()
+        except (Exception, SystemExit) as error:
+            self._fail(error)
         finally:
             del self._games[game]
             self.played += game.has_started
@@ -227,6 +228,12 @@ class CsaServer:
                 session.back(game)
             if self._is_ending and not self._games:
                 self._done.set()
+
+    def _fail(self, error: Exception | SystemExit) -> None:
+        """Break off all games, since the listener has raised an error; `run` raises it."""
+        self._failed = self._failed or error
+        self.interrupt()
+        self._done.set()
 
 
 class _Session:
