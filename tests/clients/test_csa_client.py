@@ -15,6 +15,7 @@ from fukayomi import BLACK, WHITE, Move, Position, Record, Result, Termination, 
 from fukayomi.arena.game.player import InProcessPlayer, MovePlayer
 from fukayomi.arena.game.rules import EngineSettings
 from fukayomi.arena.game.time_control import TimeControl
+from fukayomi.clients.csa import client as client_module
 from fukayomi.clients.csa.clock import CsaTime
 from fukayomi.clients.csa.connection import connect
 from fukayomi.clients.csa.inbox import Inbox
@@ -325,6 +326,27 @@ def test_a_refused_login_is_an_error_at_first_and_tried_again_later() -> None:
     score, heard = play(opening("#RESIGN", "#WIN"), refuse, opening("#RESIGN", "#WIN"), games=2, player=player)
     assert score.wins == 2
     assert [note for note in heard.notes if "refuses" in note]
+
+
+def test_the_user_does_not_wait_for_a_server_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = clients.PlaySettings(host="127.0.0.1", port=4081, name="own")
+
+    async def run() -> clients.Score:
+        begun = asyncio.Event()
+
+        async def connect(*_: object) -> None:
+            begun.set()
+            await asyncio.Event().wait()
+
+        monkeypatch.setattr(client_module, "connect", connect)
+        client = clients.CsaClient(settings, clients.Secret("moonlight"), in_process(Chooser()))
+        playing = asyncio.create_task(client.run())
+        await begun.wait()
+        client.finish()
+        async with asyncio.timeout(60):
+            return await playing
+
+    assert asyncio.run(run()).games == 0
 
 
 def test_unwanted_games_are_rejected() -> None:

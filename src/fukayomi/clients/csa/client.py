@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from fukayomi.arena.game.player import Player, PlayerFailedError
 from fukayomi.clients.connecting import Backoff, ConnectionLostError
-from fukayomi.clients.csa.connection import connect
+from fukayomi.clients.csa.connection import LineConnection, connect
 from fukayomi.clients.csa.game import LEAVING_S, ClientGame
 from fukayomi.clients.csa.inbox import Inbox
 from fukayomi.clients.csa.settings import PlaySettings
@@ -62,6 +62,7 @@ class CsaClient:
         self._engine = ThinkingPlayer(player, settings.rules, listener)
         self._lag = Lag(settings.margin_ms)
         self._records: RecordFolder | None = None
+        self._connecting: asyncio.Task[LineConnection] | None = None
         self._inbox: Inbox | None = None
         self._finishing = asyncio.Event()
         self._has_logged_in = False
@@ -91,6 +92,8 @@ class CsaClient:
     def finish(self) -> None:
         """Leave after the game in play; at once if there is none."""
         self._finishing.set()
+        if self._connecting is not None:
+            self._connecting.cancel()
         if self._inbox is not None:
             self._inbox.finishes = True
             self._inbox.wake()
@@ -115,7 +118,9 @@ class CsaClient:
         """Connect and play until the connection ends; after a failure, pause."""
         settings, played = self.settings, self.score.games
         try:
-            connection = await connect(settings.host, settings.port, ANSWER_S, self._log)
+            self._connecting = asyncio.create_task(connect(settings.host, settings.port, ANSWER_S, self._log))
+            connection = await self._connecting
+            self._connecting = None
             async with Inbox(connection, settings.keep_alive_s) as inbox:
                 self._inbox = inbox
                 await self._login(inbox)
@@ -130,8 +135,11 @@ class CsaClient:
                 await self._backoff.rest(self._finishing)  # floodgate closes the connection after each game
             else:
                 await self._backoff.pause(error, self._finishing)
+        except asyncio.CancelledError:
+            if self._connecting is None or not self._finishing.is_set():
+                raise  # not by `finish`
         finally:
-            self._inbox = None
+            self._connecting = self._inbox = None
 
     def _without_secret(self, log: Callable[[str], None]) -> Callable[[str], None]:
         return lambda line: log(self._secret.hidden_in(line))
