@@ -289,16 +289,15 @@ class _Run:
         )  # fmt: skip
 
     def _judge(self, found: list[Disagreement], players: tuple[PlayerSettings, PlayerSettings]) -> list[Disagreement]:
-        open_ones = [each for each in found if each.verdict is Verdict.UNJUDGED]
-        left_out = {each.line for each in open_ones}
-        open_ones = _largest(open_ones, self._settings.most, lambda each: ("", gap_of(each.views)))
-        left_out -= {each.line for each in open_ones}
+        unjudged = [each for each in found if each.verdict is Verdict.UNJUDGED]
         judged = judge(
-            open_ones, players, self._settings, self._folder / "judging",
+            _largest(unjudged, self._settings.most, lambda each: ("", gap_of(each.views))),
+            players, self._settings, self._folder / "judging",
             concurrency=self._settings.concurrency or usable_cpus(), listener=self._listener,
         )  # fmt: skip
         by_line = {each.line: each for each in judged}
-        return [by_line.get(each.line, each) for each in found if each.line not in left_out]
+        kept = (each for each in found if each.verdict is not Verdict.UNJUDGED or each.line in by_line)
+        return [by_line.get(each.line, each) for each in kept]
 
     def _write_starts(self, found: list[Disagreement]) -> None:
         settings = self._settings
