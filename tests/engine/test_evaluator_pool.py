@@ -2,10 +2,9 @@
 
 import threading
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from itertools import product
 
 import pytest
 from patience import PATIENCE_S, until
@@ -373,36 +372,32 @@ def test_searches_that_share_batches_share_a_cache_too() -> None:
 
 
 @contextmanager
-def held(pool: EvaluatorPool, evaluator: Recorder) -> Generator[None]:
-    """While an evaluator is busy with a position of another search, which no cache knows."""
-    evaluator.permission.clear()
-    with ThreadPoolExecutor(1) as thread:
-        for move, reply in product(Position().legal_moves, AFTER_76.legal_moves):
-            position = Position()
-            position.push(move)
-            if not position.is_legal(reply):
-                continue
-            position.push(reply)
-            busy = thread.submit(run, Searcher(pool, memory_mb=16), 1, position)
-            until(lambda busy=busy: evaluator.running > 0 or busy.done())
-            if evaluator.running > 0:
-                break
-        else:
-            pytest.fail("the other evaluator took every position")
+def held(pool: EvaluatorPool, evaluator: Recorder, other: Recorder, positions: Iterator[Position]) -> Generator[None]:
+    """While one of two evaluators is busy with a position of another search, which no cache knows."""
+    for each in (evaluator, other):
+        each.permission.clear()
+    with ThreadPoolExecutor(2) as threads:
         try:
+            for _ in range(2):  # each takes one
+                threads.submit(run, Searcher(pool, memory_mb=16), 1, next(positions))
+            until(lambda: evaluator.running == other.running == 1)
+            other.permission.set()
+            until(lambda: other.running == 0)
             yield
         finally:
             evaluator.permission.set()
+            other.permission.set()
 
 
 @pytest.mark.parametrize("identity", ["recorder", "another"])
 def test_each_network_has_a_cache_of_its_own(identity: str) -> None:
     first, second = Recorder(), Recorder()
     second.identity = identity
+    positions = (Position.from_usi(f"startpos moves 2g2f {reply}") for reply in AFTER_76.legal_moves)
     with EvaluatorPool([first, second], cache_mb=8) as pool:
-        with held(pool, first):
+        with held(pool, first, second, positions):
             run(Searcher(pool, memory_mb=16), 1, AFTER_TWO)  # by the second one
-        with held(pool, second):
+        with held(pool, second, first, positions):
             before = sum(first.rows)
             run(Searcher(pool, memory_mb=16), 1, AFTER_TWO)  # by the first one, unless it is known
             assert (sum(first.rows) > before) == (identity == "another")

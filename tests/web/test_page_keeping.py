@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from page_play import begin, expect_moves, expect_phase
-from patience import PATIENCE_S
+from patience import PATIENCE_S, until
 from playwright.sync_api import Browser, Locator, Page, expect
 from web_board import click, move, remembering
 
@@ -425,13 +425,12 @@ def test_what_the_engine_answered_while_the_page_was_away_is_on_the_board(
     page = quiet(open_page, server, at="#play")
     page.route_web_socket("**/ws", lambda _: None)  # what the server says of its own accord is not heard
     page.reload()
-    begin(page)
+    begin(page, nodes="51200")  # some tenths of a second: the server answers before the engine has moved
     move(page, "7g", "7f")
     expect_phase(page, "engine")
     game = page.evaluate("() => sessionStorage.getItem('fukayomi.play')")
-    page.wait_for_function(
-        "async game => (await (await fetch(`api/play/${game}`)).json()).phase === 'reader'", arg=game
-    )
+    phase = "async game => (await (await fetch(`api/play/${game}`)).json()).phase"
+    until(lambda: page.evaluate(phase, game) == "reader")
     expect_moves(page, 1)
     page.reload()
     expect_moves(page, 2)
