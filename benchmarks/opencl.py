@@ -163,7 +163,7 @@ def layer_rates(
 
         def own(calls: list = calls, queue: cl.CommandQueue = memory.queue) -> None:  # pyright: ignore[reportMissingTypeArgument]
             for call in calls:
-                cl.enqueue_nd_range_kernel(queue, call.kernel, call.sizes, call.local)
+                call.enqueue(queue)
             queue.finish()
 
         def theirs(x: Tensor = x, peer: Callable[[Tensor], Tensor] = peer) -> None:

@@ -11,11 +11,12 @@ from patience import PATIENCE_S
 from toy_network import write_network
 
 from fukayomi import Engine, EvaluatorError, Move, Network
-from fukayomi.engine.choice import find_candidates
+from fukayomi.engine.choice import find_candidates, load
 from fukayomi.engine.evaluation import compare
 from fukayomi.engine.evaluators.backends.backend import Plan, get_backend
 from fukayomi.engine.evaluators.backends.network_file import NetworkFile
 from fukayomi.engine.evaluators.timing import probe_positions
+from fukayomi.engine.network import embedded_networks
 from fukayomi.engine.settings import UsiSettings
 
 cl = pytest.importorskip("pyopencl")
@@ -56,12 +57,10 @@ def test_the_embedded_network_is_the_same(precision: str, top1: float, value_err
 
 def test_a_search_finds_the_same_moves() -> None:
     found: list[list[Move | None]] = []
-    settings = UsiSettings(slots=1, mate_root_plies=0, pv_mate_threads=0)
+    settings = UsiSettings(mate_root_plies=0, pv_mate_threads=0)
     for device in ("native", "opencl"):
-        with (
-            Network("<5x64>", device=device, precision="fp32", batch_size=8) as network,
-            Engine(network, settings=settings) as engine,
-        ):
+        one_at_a_time = load(NetworkFile(embedded_networks()["<5x64>"]), Plan(device, "fp32", 1, 1, 8, 0))
+        with Network([one_at_a_time]) as network, Engine(network, settings=settings) as engine:
             found.append([engine.search(position, nodes=100).best for position in list(probe_positions())[:12]])
     assert found[0] == found[1]
 

@@ -57,7 +57,7 @@ def computed(
         for value, values in inputs.items():
             cl.enqueue_copy(batch.queue, batch.numbers[value], values)
         for call in Compiler(network, batch, BOARDS).compile():
-            cl.enqueue_nd_range_kernel(batch.queue, call.kernel, call.sizes, call.local)
+            call.enqueue(batch.queue)
     found = np.empty((out.numbers, BOARDS * parameters.lanes), stored(parameters))
     cl.enqueue_copy(batch.queue, found, batch.numbers[out])
     return found
@@ -196,7 +196,7 @@ def test_planes_are_unpacked_and_logits_gathered(opencl_device: OpenClDevice, st
     kind = np.float16 if storage16 else np.float32
     context = cl.Context([opencl_device.handle])
     queue = cl.CommandQueue(context)
-    kernels = Kernels(context, Parameters(lanes=lanes, storage16=storage16))
+    kernels = Kernels(context, Parameters(lanes=lanes, storage16=storage16), {})
 
     alive: list[Any] = []  # a kernel does not keep its arguments
 
@@ -213,9 +213,8 @@ def test_planes_are_unpacked_and_logits_gathered(opencl_device: OpenClDevice, st
     squares = DRAWING.integers(0, 256, (count, 628), np.uint8)
     constants = DRAWING.integers(0, 256, (count, 8), np.uint8)
     map1, map2 = (sent(np.full((planes, 81, width), 9, kind)) for planes in (62, planes2))
-    unpack = kernels.get("layers.cl", "unpack", HEAD=0)
-    unpack.set_args(sent(squares), sent(constants), map1, map2, np.int32(count), np.int32(planes2), np.int32(boards))
-    cl.enqueue_nd_range_kernel(queue, unpack, (width, 62 + planes2), None)
+    unpack = kernels.get(0, "layers.cl", "unpack", HEAD=0)
+    unpack.enqueue(queue, (sent(squares), sent(constants), map1, map2, count, planes2, boards), (width, 62 + planes2))
     bits = np.unpackbits(squares, axis=1, bitorder="little")[:, : 62 * 81].reshape(count, 62, 81)
     flags = np.unpackbits(constants, axis=1, bitorder="little")[:, :planes2]
     found1, found2 = received(map1, (62, 81, width), kind), received(map2, (planes2, 81, width), kind)
@@ -232,12 +231,9 @@ def test_planes_are_unpacked_and_logits_gathered(opencl_device: OpenClDevice, st
         if broken:
             policy[labels[1, 2], 1] = np.nan
         logits, good = sent(np.full((count, 10), 7, np.float32)), sent(np.ones(1, np.int32))
-        gather = kernels.get("layers.cl", "gather", HEAD=0)
-        gather.set_args(
-            sent(policy), sent(bias), sent(labels), sent(counts), logits, good, np.int32(count), np.int32(10),
-            np.int32(boards),
-        )  # fmt: skip
-        cl.enqueue_nd_range_kernel(queue, gather, (width, 10), None)
+        gather = kernels.get(0, "layers.cl", "gather", HEAD=0)
+        arguments = (sent(policy), sent(bias), sent(labels), sent(counts), logits, good, count, 10, boards)
+        gather.enqueue(queue, arguments, (width, 10))
         found = received(logits, (count, 10), np.float32)
         assert received(good, (1,), np.int32)[0] == (not broken)
         for position, number in enumerate(counts):
@@ -251,14 +247,13 @@ def test_planes_are_unpacked_and_logits_gathered(opencl_device: OpenClDevice, st
 def test_win_rates_are_probabilities(opencl_device: OpenClDevice, last: float, is_good: bool) -> None:
     context = cl.Context([opencl_device.handle])
     queue = cl.CommandQueue(context)
-    kernel = Kernels(context, Parameters(lanes=4)).get("layers.cl", "win_rates", HEAD=0)
+    kernel = Kernels(context, Parameters(lanes=4), {}).get(0, "layers.cl", "win_rates", HEAD=0)
     given = np.array([0.0, 1.0, last, 5.0], np.float32)
     flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
     source, out, good = (
         cl.Buffer(context, flags, hostbuf=values) for values in (given, np.zeros(4, np.float32), np.ones(1, np.int32))
     )
-    kernel.set_args(source, out, good, np.int32(3))
-    cl.enqueue_nd_range_kernel(queue, kernel, (4,), None)
+    kernel.enqueue(queue, (source, out, good, 3), (4,))
     found, flag = np.empty(4, np.float32), np.empty(1, np.int32)
     cl.enqueue_copy(queue, found, out)
     cl.enqueue_copy(queue, flag, good)

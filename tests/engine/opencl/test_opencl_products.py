@@ -83,7 +83,9 @@ def test_all_of_the_kernel_for_tensor_cores_but_their_instructions(
     """Where the instructions are ordinary code; they themselves need a card."""
     assert is_valid_wmma(fragments, Limits())
     monkeypatch.setattr(
-        Kernels, "gemm", lambda self, shape, _=0: self.get("gemm_wmma.cl", "gemm", EMULATED=1, **shape.defines())
+        Kernels,
+        "gemm",
+        lambda self, step, shape, *_: self.get(step, "gemm_wmma.cl", "gemm", EMULATED=1, **shape.defines()),
     )
     parameters = Parameters(lanes=2, tiles=1, storage16=True, convolutions=fragments)
     assert 0 < error_of(bench, parameters, Shape(3, 19, 35)) < ROUNDED  # tiles beyond the matrices' edges

@@ -100,9 +100,7 @@ class OpenClModel:
 
     def _run(self, slot: OpenClSlot, n: int) -> None:
         batch, planes = slot.batch, slot.input
-        boards = -(-n // self._network.parameters.lanes)
-        if boards not in batch.calls:
-            batch.calls[boards] = self._prepare(batch, boards)
+        calls = self._calls(batch, n)
         queue = batch.queue
         for buffer, values in (
             (batch.squares, planes.planes1),
@@ -112,11 +110,8 @@ class OpenClModel:
         ):
             cl.enqueue_copy(queue, buffer, values[:n], is_blocking=False)
         cl.enqueue_copy(queue, batch.good, GOOD, is_blocking=False)
-        unpack, *between, gather, win_rates = batch.calls[boards]
-        for call, place in ((unpack, 4), (gather, 6), (win_rates, 3)):
-            call.kernel.set_arg(place, np.int32(n))
-        for call in (unpack, *between, gather, win_rates):
-            cl.enqueue_nd_range_kernel(queue, call.kernel, call.sizes, call.local)
+        for call in calls:
+            call.enqueue(queue)
         for values, buffer in (
             (slot.logits[:n], batch.logits),
             (slot.values[:n], batch.values),
@@ -148,38 +143,23 @@ class OpenClModel:
     def close(self) -> None:
         """Nothing to do: memory on the device is freed with the object."""
 
-    def _prepare(self, batch: Batch, boards: int) -> list[Call]:
-        device = self._network
-        layers, numbers, kernels = device.layers, batch.numbers, device.kernels
-        width = boards * device.parameters.lanes
-        planes2 = layers.input2.rows
-        unpack, gather, win_rates = (
-            kernels.get("layers.cl", name, HEAD=0) for name in ("unpack", "gather", "win_rates")
+    def _calls(self, batch: Batch, n: int) -> list[Call]:
+        """All kernels for a batch of n positions, in order."""
+        device, numbers, kernels = self._network, batch.numbers, batch.kernels
+        layers, lanes = device.layers, device.parameters.lanes
+        boards, planes2 = -(-n // lanes), layers.input2.rows
+        if boards not in batch.calls:
+            batch.calls[boards] = Compiler(device, batch, boards).compile()
+        width = boards * lanes
+        inputs = (batch.squares, batch.constants, numbers[layers.input1], numbers[layers.input2])
+        moves = (batch.labels, batch.counts, batch.logits, batch.good, n, MAX_MOVES, boards)
+        heads = {
+            "unpack": ((*inputs, n, planes2, boards), (width, layers.input1.rows + planes2)),
+            "gather": ((numbers[layers.policy], device.policy_bias, *moves), (width, MAX_MOVES)),
+            "win_rates": ((numbers[layers.value], batch.values, batch.good, n), (width,)),
+        }
+        unpack, *outputs = (
+            Call(kernels.get(name, "layers.cl", name, HEAD=0), arguments, sizes)
+            for name, (arguments, sizes) in heads.items()
         )
-        unpack.set_args(
-            batch.squares,
-            batch.constants,
-            numbers[layers.input1],
-            numbers[layers.input2],
-            np.int32(0),
-            np.int32(planes2),
-            np.int32(boards),
-        )
-        gather.set_args(
-            numbers[layers.policy],
-            device.policy_bias,
-            batch.labels,
-            batch.counts,
-            batch.logits,
-            batch.good,
-            np.int32(0),
-            np.int32(MAX_MOVES),
-            np.int32(boards),
-        )
-        win_rates.set_args(numbers[layers.value], batch.values, batch.good, np.int32(0))
-        return [
-            Call(unpack, (width, layers.input1.rows + planes2), None),
-            *Compiler(device, batch, boards).compile(),
-            Call(gather, (width, MAX_MOVES), None),
-            Call(win_rates, (width,), None),
-        ]
+        return [unpack, *batch.calls[boards], *outputs]

@@ -1,11 +1,11 @@
 """A network on an OpenCL device: its kernels, its weights there, and the batches of a slot.
 
 Everything lies in memory as ``[numbers][positions]``: see ``native/opencl/common.cl``. A batch is padded to a whole
-number of vectors. For each number of vectors the kernels of a slot are prepared once with their arguments, and only
-enqueued for a batch.
+number of vectors. A slot has a kernel for each step, whatever the size of the batch; only arguments that change with
+the size are set anew. With kernels of their own for each size the driver took longer than the search.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -48,56 +48,95 @@ Programs: TypeAlias = dict[tuple[str, tuple[tuple[str, int], ...]], Any]
 """Compiled programs by their file and macros."""
 
 
+class Kernel:
+    """A kernel of OpenCL that remembers its arguments: to set one takes longer than to compare it.
+
+    Args:
+        program: The compiled program.
+        name: The kernel's name there.
+    """
+
+    def __init__(self, program: Any, name: str) -> None:
+        self._kernel = cl.Kernel(program, name)
+        self._arguments: dict[int, Any] = {}
+
+    def enqueue(
+        self, queue: Any, arguments: Sequence[Any], sizes: tuple[int, ...], local: tuple[int, ...] | None = None
+    ) -> Any:
+        """Enqueue the kernel; its event. One thread at a time may do so.
+
+        Args:
+            queue: Where.
+            arguments: Buffers, and ints, which are 32 bits.
+            sizes: Work-items.
+            local: Those of a work-group; None: the driver chooses.
+        """
+        for place, argument in enumerate(arguments):
+            if place not in self._arguments or self._arguments[place] != argument:
+                self._kernel.set_arg(place, np.int32(argument) if isinstance(argument, int) else argument)
+                self._arguments[place] = argument
+        return cl.enqueue_nd_range_kernel(queue, self._kernel, sizes, local)
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A kernel with its arguments, and the sizes with which it is enqueued."""
+    """A kernel, its arguments, and the sizes with which it is enqueued."""
 
-    kernel: Any
+    kernel: Kernel
+    arguments: tuple[Any, ...]
     sizes: tuple[int, ...]
-    local: tuple[int, ...] | None
+    local: tuple[int, ...] | None = None
+
+    def enqueue(self, queue: Any) -> Any:
+        """Enqueue it; the kernel's event."""
+        return self.kernel.enqueue(queue, self.arguments, self.sizes, self.local)
 
 
 class Kernels:
-    """The kernels of a network on a device.
+    """The kernels of a batch on a device, one for each step of a network.
 
     Args:
         context: OpenCL's context of the device.
         parameters: How they are compiled.
-        programs: Where those are kept that are compiled; None: of these kernels alone.
+        programs: Compiled programs of that context, which are used and added to.
     """
 
-    def __init__(self, context: Any, parameters: Parameters, programs: Programs | None = None) -> None:
+    def __init__(self, context: Any, parameters: Parameters, programs: Programs) -> None:
         self._context = context
         self._parameters = parameters
-        self._programs = programs if programs is not None else {}
+        self._programs = programs
+        self._kernels: dict[tuple[Any, ...], Kernel] = {}
 
-    def get(self, file: str, name: str, **defines: int) -> Any:
-        """A kernel of its own: its arguments are nobody else's."""
+    def get(self, step: str | int, file: str, name: str, **defines: int) -> Kernel:
+        """The kernel of a step, compiled and made when it is first asked for."""
         parameters = self._parameters
         everywhere = {"LANES": parameters.lanes, "STORAGE16": int(parameters.storage16)}
         key = file, tuple(sorted((everywhere | defines).items()))
         if key not in self._programs:
             program = cl.Program(self._context, source("common.cl") + source(file))
             self._programs[key] = program.build([*BUILD_OPTIONS, *(f"-D{name}={value}" for name, value in key[1])])
-        return cl.Kernel(self._programs[key], name)
+        if (step, key, name) not in self._kernels:
+            self._kernels[step, key, name] = Kernel(self._programs[key], name)
+        return self._kernels[step, key, name]
 
-    def gemm(self, shape: Registers | Tiled | Wmma, columns: int = 0, taps: int = 1) -> Any:
+    def gemm(self, step: int, shape: Registers | Tiled | Wmma, columns: int = 0, taps: int = 1) -> Kernel:
         """The product of matrices.
 
         Args:
+            step: The step.
             shape: Family and parameters.
             columns: Vectors of a block in registers, in place of the shape's.
             taps: 9: a convolution along lines, by blocks in registers.
         """
         if isinstance(shape, Wmma):
-            return self.get("gemm_wmma.cl", "gemm", EMULATED=0, **shape.defines())
+            return self.get(step, "gemm_wmma.cl", "gemm", EMULATED=0, **shape.defines())
         if isinstance(shape, Tiled):
-            return self.get("gemm_tiled.cl", "gemm", COMPUTE16=int(self._parameters.compute16), **shape.defines())
-        return self.get("gemm_registers.cl", "gemm", **(shape.defines() | {"COLUMNS": columns, "TAPS": taps}))
+            return self.get(step, "gemm_tiled.cl", "gemm", COMPUTE16=int(self._parameters.compute16), **shape.defines())
+        return self.get(step, "gemm_registers.cl", "gemm", **(shape.defines() | {"COLUMNS": columns, "TAPS": taps}))
 
 
 class NetworkOnDevice:
-    """A network's part that is the same for all of its batches: kernels and weights.
+    """A network's part that is the same for all of its batches: compiled programs and weights.
 
     Args:
         device: OpenCL's device.
@@ -118,7 +157,7 @@ class NetworkOnDevice:
         self.context = cl.Context([device]) if context is None else context
         self.layers = layers
         self.parameters = parameters
-        self.kernels = Kernels(self.context, parameters, programs)
+        self.programs: Programs = {} if programs is None else programs
         self._stored = np.float16 if parameters.storage16 else np.float32
         self._queue = cl.CommandQueue(self.context)
         self.weights = {id(layer): self._weights(layer) for layer in layers.layers}
@@ -175,9 +214,10 @@ def _multiple(number: int, of: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Memory of a batch on the device, and its queue."""
+    """Memory of a batch on the device, its queue, and its kernels."""
 
     queue: Any
+    kernels: Kernels
     squares: Any
     constants: Any
     labels: Any
@@ -204,6 +244,7 @@ def allocate(device: NetworkOnDevice, capacity: int) -> Batch:
     lines = [layer.source.rows for layer in convolutions if _is_copied(layer, device.parameters)]
     return Batch(
         queue=cl.CommandQueue(context),
+        kernels=Kernels(context, device.parameters, device.programs),
         squares=cl.Buffer(context, read, capacity * PACKED1_BYTES),
         constants=cl.Buffer(context, read, capacity * PACKED2_BYTES),
         labels=cl.Buffer(context, read, capacity * MAX_MOVES * 2),
@@ -308,20 +349,19 @@ class Compiler:
 
     def _plain(self, name: str, sizes: tuple[int, ...], *arguments: Any, head: int = 0) -> None:
         """Append a call of a kernel of ``layers.cl``."""
-        self._append(self._device.kernels.get("layers.cl", name, HEAD=head), sizes, *arguments)
+        self._append(self._batch.kernels.get(len(self.calls), "layers.cl", name, HEAD=head), sizes, *arguments)
 
     def _append(
         self, kernel: Any, sizes: tuple[int, ...], *arguments: Any, local: tuple[int, ...] | None = None
     ) -> None:
-        kernel.set_args(*(self._argument(each) for each in arguments))
         if local is not None:
             sizes = tuple(-(-size // each) * each for size, each in zip(sizes, local, strict=True))
-        self.calls.append(Call(kernel, sizes, local))
+        self.calls.append(Call(kernel, tuple(map(self._argument, arguments)), sizes, local))
 
     def _argument(self, value: Any) -> Any:
         if isinstance(value, Value):
             return self._batch.numbers[value]
-        return np.int32(value) if isinstance(value, int) else value
+        return int(value) if isinstance(value, bool) else value
 
     def _convolution(self, layer: Convolution) -> None:
         weights, bias = self._device.weights[id(layer)]
@@ -356,9 +396,9 @@ class Compiler:
         defines = {"OUTPUT": parameters.output, "TILES": parameters.tiles}
         tiles = LINE // parameters.tiles
         inputs, outputs = layer.source.rows, layer.out.rows
-        get = self._device.kernels.get
+        get = self._batch.kernels.get
         self._append(
-            get("winograd.cl", "winograd_transform", **defines),
+            get(len(self.calls), "winograd.cl", "winograd_transform", **defines),
             (self._boards, tiles, inputs),
             layer.source,
             before,
@@ -371,7 +411,7 @@ class Compiler:
         )
         residual = layer.residual or layer.source
         self._append(
-            get("winograd.cl", "winograd_untransform", **defines),
+            get(len(self.calls), "winograd.cl", "winograd_untransform", **defines),
             (self._boards, tiles, outputs),
             after,
             bias,
@@ -418,7 +458,7 @@ class Compiler:
         )
         if isinstance(shape, Registers):
             width = shape.columns if squares % shape.columns == 0 else 1
-            kernel = self._device.kernels.gemm(shape, width, taps)
+            kernel = self._batch.kernels.gemm(len(self.calls), shape, width, taps)
             sizes = (-(-rows // shape.rows), columns // width, count)
             self._append(kernel, sizes, *arguments, columns, depth, step, local=(1, 1, 1))
         else:
@@ -426,7 +466,7 @@ class Compiler:
             sizes = (-(-rows // shape.MWG) * shape.MDIMC, -(-columns // shape.NWG) * shape.NDIMC, count)
             padded = _multiple(rows, shape.VWM)
             self._append(
-                self._device.kernels.gemm(shape),
+                self._batch.kernels.gemm(len(self.calls), shape),
                 sizes,
                 *arguments,
                 columns,
@@ -441,7 +481,7 @@ class Compiler:
         """A product by tensor cores; `columns` counts numbers."""
         padded, padded_depth = _multiple(rows, shape.MWG), _multiple(depth, shape.KWG)
         self._append(
-            self._device.kernels.gemm(shape),
+            self._batch.kernels.gemm(len(self.calls), shape),
             (padded // shape.MWG * shape.workers, -(-columns // shape.NWG), count),
             weights,
             source,

@@ -136,7 +136,7 @@ class DeviceBench:
         return calls[PARTS.index(part)] if shape.kernel == 3 else calls[0]
 
     def _seconds(self, call: Call) -> float:
-        event = cl.enqueue_nd_range_kernel(self._queue, call.kernel, call.sizes, call.local)
+        event = call.enqueue(self._queue)
         self._queue.flush()
         until, pause = time.monotonic() + STALLED_S, 1e-5
         while (status := event.command_execution_status) > cl.command_execution_status.COMPLETE:
