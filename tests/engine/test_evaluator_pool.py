@@ -5,13 +5,15 @@ import time
 from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from patience import PATIENCE_S, until
 
 from fukayomi.engine import Engine, Network
 from fukayomi.engine.control import BATCH_VISITS, Control, Limits
-from fukayomi.engine.evaluator_pool import EvaluatorPool
+from fukayomi.engine.evaluator_pool import EvaluatorPool, Feed
 from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.evaluators.protocol import Slot, hash_evaluator, uniform_evaluator
 from fukayomi.engine.search import Reason, Searcher, SearchResult
@@ -317,6 +319,25 @@ def test_each_of_many_trees_gives_few_leaves() -> None:
         assert [future.result().progress.nodes for future in running] == [200] * 5
         assert pool.searches_at_once == 8
     assert evaluator.rows.count(16) > 0.8 * len(evaluator.rows)
+
+
+@pytest.mark.parametrize(
+    ("shares", "visits", "share", "rows"),
+    [
+        (True, 0, 2, 4),
+        (True, 64, 9, 9),
+        (True, 160, 4, 10),
+        (True, 10_000, 4, 64),
+        (False, 0, 64, 1),
+        (False, 160, 64, 10),
+    ],
+)
+def test_a_large_tree_gives_a_batch_more_leaves(shares: bool, visits: int, share: int, rows: int) -> None:
+    """The fewer trees in a batch, the less is to do between two batches."""
+    tree: Any = SimpleNamespace(root_visits=visits)
+    feed = Feed(tree, Control(Limits(nodes=1)), 1, shares=shares, batch_visits=16)
+    assert feed.leaves(64, share) == rows
+    assert feed.leaves(3, share) == min(3, rows)
 
 
 def test_a_search_that_does_not_share_has_batches_of_its_own(pool: EvaluatorPool) -> None:

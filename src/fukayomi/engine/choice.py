@@ -55,7 +55,7 @@ from fukayomi.files.inputs import read_input
 from fukayomi.listener import SILENT, Listener
 from fukayomi.tabular import counted
 
-FORMAT = 2
+FORMAT = 3
 """A higher one where there is something new to measure, so that the choices of before are not taken."""
 LARGEST_FILE = 1 << 16
 LARGEST_NUMBER = 4096
@@ -148,6 +148,9 @@ GOOD_ENOUGH = 0.9
 BATCH_SHARE = 0.95
 """Share of the best speed at which a smaller batch is preferred."""
 MOST_SLOTS = 16
+DEVICE_SLOTS = 4
+"""Batches in flight on a device, each with a CPU that gathers it: a search and self-play evaluated 1.4 times as many
+positions a second with four as with two, and fewer with six (docs/measurements/gpu.md)."""
 """Batches in flight: with more the search sees too little of what it knows."""
 CPU_BATCH, GPU_BATCH = 8, 128
 """Batch sizes with which backends are compared."""
@@ -217,12 +220,15 @@ def _without_gpu(network: NetworkFile, wanted: Plan, problem: str) -> NetworkEva
 
 
 def divided(network: NetworkFile, wanted: Plan, devices: int) -> Plan:
-    """The plan for one of several networks that run at once: on the CPU each gets its share of the CPUs.
+    """The plan for one of several networks that run at once: on the CPU each gets its share of the CPUs, on a device
+    two batches in flight.
 
     Raises:
         EvaluatorError: The network cannot be run so on this computer.
     """
-    if wanted.threads or has_devices(find_candidates(network, wanted)[0][0]):
+    if has_devices(find_candidates(network, wanted)[0][0]):
+        return replace(wanted, slots=wanted.slots or 2)
+    if wanted.threads:
         return wanted
     slots = wanted.slots or 1
     return replace(wanted, threads=max(1, usable_cpus() // (devices * slots)), slots=slots)
@@ -395,12 +401,12 @@ def _known(candidates: Sequence[tuple[Backend, str]], wanted: Plan) -> Choice | 
 
 
 def _start(backend: Backend, precision: str, wanted: Plan) -> Plan:
-    """The plan with which measuring begins: two batches in flight, unless the user says otherwise."""
+    """The plan with which measuring begins: two batches in flight, on a device four, unless the user says otherwise."""
     cpus = usable_cpus()
     threads = min(wanted.threads, cpus)  # more would only wait for each other: 64 on two CPUs take seconds for a batch
     slots = wanted.slots or (1 if threads or cpus == 1 else 2)
     if has_devices(backend):
-        slots = wanted.slots or 2
+        slots = wanted.slots or max(2, min(DEVICE_SLOTS, cpus))
     usual = max(backend.batches[0], GPU_BATCH if backend.on_gpu else CPU_BATCH)
     batch = min(wanted.batch_size or backend.batches[-1], usual)
     threads = threads or (1 if has_devices(backend) else max(1, cpus // slots))

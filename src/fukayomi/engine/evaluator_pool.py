@@ -2,7 +2,7 @@
 
 Each slot of each evaluator has a thread while a search needs it. The threads serve the searches in turn, a batch at a
 time: gather leaves of the tree, evaluate them, apply the results. A batch holds leaves of one tree, or of several whose
-searches share batches: then each gives few leaves at a time, which is best for small trees, and batches are full.
+searches share batches: then each gives few leaves at a time while its tree is small, and batches are full.
 
 An evaluator in the native core needs neither this program between two batches nor full ones. So its threads serve a
 tree for a while, batch after batch.
@@ -28,7 +28,7 @@ RETRY_S = 0.02
 MOST_AT_ONCE = 64
 """Searches that are worth a thread each."""
 SHARE = 4
-"""Leaves that a search which shares batches gives to each, if there are enough such searches to fill it."""
+"""Leaves that a search which shares batches gives to each while its tree is small, if there are enough to fill it."""
 STRETCH_S = 0.001
 """Time that an evaluator in the core serves a tree before others have their turn and limits are looked at."""
 
@@ -80,8 +80,8 @@ class Feed:
         node_limit: Maximum number of visits of the root.
         shares: Whether batches may hold leaves of other trees too.
         batch_visits: A batch takes at most one leaf for so many visits of the root: leaves that are chosen together
-            cannot learn of each other, which costs a small tree most. 0: as many as it has room for. Searches that
-            share batches give few leaves to each anyway.
+            cannot learn of each other, which costs a small tree most. 0: as many as it has room for. Of a batch that is
+            shared each search may fill an equal part, at least `SHARE`.
     """
 
     def __init__(
@@ -123,11 +123,16 @@ class Feed:
         self.granted += wanted
         return wanted
 
-    def leaves(self, room: int) -> int:
-        """Number of leaves that the tree is large enough to give to a batch that has room for so many."""
-        if self.shares or self.visits_per_leaf == 0:
-            return room
-        return min(room, max(1, self.tree.root_visits // self.visits_per_leaf))
+    def leaves(self, room: int, share: int) -> int:
+        """Number of leaves that the tree is large enough to give to a batch that has room for so many.
+
+        Args:
+            room: Rows of the batch that are left.
+            share: Those that fall to this search where several share the batch, however small its tree is.
+        """
+        least = max(SHARE, share) if self.shares else 1
+        most = self.tree.root_visits // self.visits_per_leaf if self.visits_per_leaf else 0 if self.shares else room
+        return min(room, max(least, most))
 
     def visits_in(self, seconds: float, now: float) -> float:
         """Visits of the root that fit into this time from now on (`time.monotonic`), at the rate so far.
@@ -262,8 +267,7 @@ class EvaluatorPool:
                         continue
                     if parts and not feed.shares:
                         continue
-                    share = max(SHARE, room // max(1, len(self._feeds) - len(parts))) if feed.shares else room
-                    rows = feed.leaves(min(share, room))
+                    rows = feed.leaves(room, room // max(1, len(self._feeds) - len(parts)))
                     wanted = rows if worker.cache is None else 2 * rows
                     goes_on = worker.serves_alone(feed) and not feed.is_watched
                     granted = feed.grant(max(wanted, worker.stretch) if goes_on else wanted)
@@ -318,7 +322,8 @@ class EvaluatorPool:
         """The batch of a worker for leaves of a tree."""
         batch = feed.batches.get(worker)
         if batch is None or batch.capacity < limit:
-            batch = feed.batches[worker] = feed.tree.new_batch(limit, worker.cache)
+            rows = min(worker.slot.capacity, 1 << (limit - 1).bit_length())  # trees grow: not a new one each time
+            batch = feed.batches[worker] = feed.tree.new_batch(rows, worker.cache)
         return batch
 
     def _gather(self, worker: _Worker, feed: Feed, limit: int, granted: int, parts: list[_Part]) -> None:

@@ -11,7 +11,7 @@ from patience import PATIENCE_S
 from toy_network import write_network
 
 from fukayomi import Engine, EvaluatorError, Move, Network
-from fukayomi.engine.choice import find_candidates, load
+from fukayomi.engine.choice import divided, find_candidates, load
 from fukayomi.engine.evaluation import compare
 from fukayomi.engine.evaluators.backends.backend import Plan, get_backend
 from fukayomi.engine.evaluators.backends.network_file import NetworkFile
@@ -63,6 +63,18 @@ def test_a_search_finds_the_same_moves() -> None:
         with Network([one_at_a_time]) as network, Engine(network, settings=settings) as engine:
             found.append([engine.search(position, nodes=100).best for position in list(probe_positions())[:12]])
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(("cpus", "slots"), [(1, 2), (2, 2), (3, 3), (16, 4)])
+def test_a_device_has_as_many_batches_in_flight_as_cpus_up_to_four(
+    toy: Path, monkeypatch: pytest.MonkeyPatch, cpus: int, slots: int
+) -> None:
+    monkeypatch.setattr("fukayomi.engine.choice.usable_cpus", lambda: cpus)
+    network = NetworkFile(toy)
+    for wanted, alone, beside_another in ((0, slots, 2), (3, 3, 3)):
+        plan = Plan("opencl", "fp32", 0, wanted, 16, 0)
+        assert load(network, plan).slots == alone
+        assert load(network, divided(network, plan, 2)).slots == beside_another
 
 
 def test_a_position_depends_on_nothing_else_in_its_batch(toy: Path) -> None:
