@@ -1,6 +1,6 @@
 """A GPU as torch has it: memory, queues of work, graphs. All that needs a card is here, behind `Device` and `Queue`.
 
-It has not been run yet: no GPU was at hand. The tests run `TorchGpuModel` on a stand-in for this module.
+The tests run `TorchGpuModel` on a stand-in for this module; with a card those of `pytest -m gpu` run all of it.
 
 NVIDIA's and AMD's GPUs are the same to torch: its builds for ROCm have AMD's under the names of CUDA.
 """
