@@ -43,15 +43,13 @@ from fukayomi.files.inputs import problem_of
 from fukayomi.files.lock import FolderLock, LockedError
 from fukayomi.interruption import Terminations
 from fukayomi.nn import NetworkConfig, NetworkConfigError
-from gpu_parts import Job, Row
+from gpu_parts import SHAPES, Job, Row
 from gpu_tables import page
 
 SHARES = {
     "machine": 6, "tests": 14, "agreement": 8, "play": 36, "training": 16, "selfplay": 12, "devices": 8, "train": 60,
 }  # fmt: skip
 """Parts in the order of value, and their shares of the time; of `train` where there is data for it."""
-PLAIN = ("10x192", "15x224", "20x256", "30x384", "40x512")
-SHAPES = (*PLAIN, *(f"{shape}_lk_tf" for shape in PLAIN))
 DOCUMENT, PAGE, LOG = "gpu_check.json", "gpu_check.md", "gpu_check.log"
 FORMAT = 1
 MACHINE_S = 60.0

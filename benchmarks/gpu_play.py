@@ -37,10 +37,9 @@ from fukayomi.engine.evaluators.timing import PROBES, filled_slot, probe_positio
 from fukayomi.engine.measuring.nps import STATISTICS, NetworkSubject, Rate, compare_nps
 from fukayomi.learning.models import features_of
 from fukayomi.nn import export_onnx
+from gpu_parts import SHAPES
 from random_networks import random_network
 
-PLAIN = ("10x192", "15x224", "20x256", "30x384", "40x512")
-SHAPES = (*PLAIN, *(f"{shape}_lk_tf" for shape in PLAIN))
 DEVICES = ("torch-cuda", "cuda", "cpu")
 SEEDS = {
     "10x192": {"card": "A100, one of eight", "mean": 40_008, "median": 40_047, "minimum": 27_349, "maximum": 48_654},
