@@ -1,11 +1,12 @@
 """Stopping between steps, and at once."""
 
 import signal
+import threading
 
 import pytest
 
 from fukayomi import interruption
-from fukayomi.interruption import Presses, Stopped, StopRequest, Terminations
+from fukayomi.interruption import Presses, Stopped, StopRequest, Terminations, join_threads, start_threads
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
@@ -62,3 +63,33 @@ def test_each_press_takes_the_next_step_and_the_one_after_the_last_interrupts(mo
             signal.raise_signal(signal.SIGINT)
     assert (steps, presses.signal) == ([1, 2], signal.SIGTERM)
     assert signal.getsignal(signal.SIGINT) is before
+
+
+class _InterruptedThread(threading.Thread):
+    """Ctrl-C arrives amid its start, before it runs or when it does."""
+
+    def __init__(self, *, late: bool) -> None:
+        super().__init__(daemon=True)
+        self._late = late
+        self.has_run = threading.Event()
+
+    def start(self) -> None:
+        if not self._late:
+            signal.raise_signal(signal.SIGINT)
+        super().start()
+        if self._late:
+            signal.raise_signal(signal.SIGINT)
+
+    def run(self) -> None:
+        self.has_run.set()
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_a_signal_that_arrives_as_a_thread_starts_waits_until_it_runs(late: bool) -> None:
+    first, second = _InterruptedThread(late=late), _InterruptedThread(late=late)
+    with pytest.raises(KeyboardInterrupt):
+        start_threads([first, second])
+    join_threads([first, second])
+    assert first.has_run.is_set()
+    assert second.ident is None
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

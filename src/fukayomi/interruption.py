@@ -1,9 +1,9 @@
-"""Stopping long work between two steps: training, self-play and learning runs."""
+"""Stopping long work between two steps, and threads that a stop finds as they start."""
 
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Self
 
 ONE_PRESS = 1.0
@@ -99,6 +99,39 @@ class Stopped(KeyboardInterrupt):
         super().__init__()
         self.signal = signal
         """Its number, if it is known."""
+
+
+class HeldSignals(_Handlers):
+    """Ctrl-C, SIGTERM and SIGHUP wait until it is left: for moments in which two things must happen, or neither."""
+
+    def __init__(self) -> None:
+        super().__init__(signal.SIGINT)
+
+    def __exit__(self, *_: object) -> None:
+        super().__exit__()
+        if self.signal is not None:
+            signal.raise_signal(self.signal)
+
+    def _on_signal(self, number: int, frame: object) -> None:
+        self.signal = self.signal or number
+
+
+def start_threads(threads: Iterable[threading.Thread]) -> None:
+    """Start threads one after another; Ctrl-C and the like arrive between two.
+
+    Amid `threading.Thread.start` they leave a thread that runs and of which nobody knows. After an interruption
+    `join_threads` waits for those that have started.
+    """
+    for thread in threads:
+        with HeldSignals():
+            thread.start()
+
+
+def join_threads(threads: Iterable[threading.Thread]) -> None:
+    """Wait for the end of threads, but for those that never started."""
+    for thread in threads:
+        if thread.ident is not None:
+            thread.join()
 
 
 def hangup() -> tuple[int, ...]:

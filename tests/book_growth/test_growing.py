@@ -183,7 +183,7 @@ def test_ctrl_c_drops_the_games_in_progress(whole: Path, tmp_path: Path) -> None
                 break
         process.send_signal(signal.SIGINT)
         said = process.stderr.read()
-    assert process.returncode == 130
+    assert process.returncode == 130, said
     assert f"fukayomi book grow {folder}" in said
     assert not read_growth(folder).is_complete
     found = run_json("book", "grow", folder)

@@ -13,6 +13,7 @@ from fukayomi.arena.match.settings import MatchSettings
 from fukayomi.arena.match.state import MatchListener, MatchState
 from fukayomi.arena.match.workers import Workers
 from fukayomi.arena.results.game import Game
+from fukayomi.interruption import join_threads, start_threads
 from fukayomi.listener import Forwarder, Listener
 
 
@@ -44,8 +45,7 @@ def play_matches(
     for group in [played] if at_once else [[each] for each in played]:
         error: BaseException | None = None  # the first one: those of the others follow from it
         try:
-            for match in group:
-                match.start()
+            start_threads(group)
             running = len(group)
             while running and error is None:
                 try:
@@ -56,8 +56,7 @@ def play_matches(
         finally:
             for match in group:
                 match.stop()  # does nothing at its end
-            for match in group:
-                match.join()
+            join_threads(group)
         if error is not None:
             raise error
 

@@ -22,6 +22,7 @@ from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.evaluators.library_calls import LIBRARY_CALLS
 from fukayomi.engine.evaluators.protocol import Evaluator, Slot
 from fukayomi.engine.root_history import Look
+from fukayomi.interruption import HeldSignals, join_threads
 
 RETRY_S = 0.02
 """Pause before another look at a tree whose leaves are all in flight, if no batch returns before."""
@@ -200,8 +201,9 @@ class EvaluatorPool:
             for worker in self._workers:
                 if worker.thread is None:
                     thread = threading.Thread(target=self._work, args=(worker,), name="fukayomi-evaluator", daemon=True)
-                    thread.start()
-                    worker.thread = thread
+                    with HeldSignals():
+                        thread.start()
+                        worker.thread = thread
             self._feeds.append(feed)
             self._changed.notify_all()
 
@@ -225,8 +227,7 @@ class EvaluatorPool:
                 feed.control.wake()
             threads = [worker.thread for worker in self._workers if worker.thread is not None]
             self._changed.notify_all()
-        for thread in threads:
-            thread.join()
+        join_threads(threads)
         for evaluator in self._evaluators:
             evaluator.close()
 

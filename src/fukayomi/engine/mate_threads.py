@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from fukayomi._native import Search
+from fukayomi.interruption import HeldSignals
 from fukayomi.shogi import MateReason, MateSolver, Move, Position
 
 ROOT_NODES = 2_097_152
@@ -59,8 +60,9 @@ class MateThreads:
         self._threads = [
             threading.Thread(target=self._run, args=(work,), name="fukayomi-mate", daemon=True) for work in works
         ]
-        for thread in self._threads:
-            thread.start()
+        with HeldSignals():  # a constructor that an exception leaves gives nobody the threads to end
+            for thread in self._threads:
+                thread.start()
 
     def stop(self) -> None:
         """Tell the threads to end."""

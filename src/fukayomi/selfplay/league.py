@@ -28,6 +28,7 @@ from fukayomi.engine.evaluators.backends.network_file import precision_for
 from fukayomi.engine.network import Network
 from fukayomi.engine.settings import network_in_folder
 from fukayomi.errors import InvalidValueError
+from fukayomi.interruption import join_threads, start_threads
 from fukayomi.selfplay.journal import GameSummary
 from fukayomi.settings import FromFile, Settings, build, read
 from fukayomi.usi.client import EngineInterruptedError
@@ -339,8 +340,7 @@ class _EnginePool:
                 threading.Thread(target=self._work, name=f"fukayomi-league-{self._engine.name}", daemon=True)
                 for _ in range(self._engine.processes)
             ]
-            for thread in self._threads:
-                thread.start()
+            start_threads(self._threads)
         self._games.put((pool, game, begin_again))
 
     def take_notes(self) -> Iterator[str]:
@@ -358,8 +358,7 @@ class _EnginePool:
             self._games.put(None)
 
     def close(self) -> None:
-        for thread in self._threads:
-            thread.join()
+        join_threads(self._threads)
 
     def _work(self) -> None:
         clock = self._clock

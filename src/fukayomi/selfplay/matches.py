@@ -18,6 +18,7 @@ from fukayomi.arena.match.workers import FinishedGame, GameQueue, WorkerReport
 from fukayomi.arena.statistics.sprt import SprtSettings
 from fukayomi.engine.network import Network
 from fukayomi.engine.settings import UsiSettings
+from fukayomi.interruption import join_threads, start_threads
 from fukayomi.listener import SILENT, Listener
 from fukayomi.selfplay.pool_threads import PoolThreads, games_at_once, slots_of
 from fukayomi.selfplay.settings import PoolSettings
@@ -149,13 +150,13 @@ class PoolWorkers:
     def start(self, games: GameQueue, report: Callable[[WorkerReport], None]) -> int:
         """See `Workers`."""
         self._thread = threading.Thread(target=self._work, args=(games, report), name="match pool", daemon=True)
-        self._thread.start()
+        start_threads([self._thread])
         return 1
 
     def join(self) -> None:
         """See `Workers`."""
         if self._thread is not None:
-            self._thread.join()
+            join_threads([self._thread])
 
     def _work(self, games: GameQueue, report: Callable[[WorkerReport], None]) -> None:
         shares = slots_of(self._networks[0])

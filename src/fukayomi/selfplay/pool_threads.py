@@ -14,6 +14,7 @@ from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.evaluators.library_calls import LIBRARY_CALLS
 from fukayomi.engine.evaluators.protocol import Evaluator, Slot
 from fukayomi.engine.network import Network
+from fukayomi.interruption import join_threads, start_threads
 
 GAMES_A_DEVICE = 64
 """Games at once for each device, at least."""
@@ -59,8 +60,7 @@ class PoolThreads:
 
     def start(self) -> None:
         """Begin."""
-        for thread in self._threads:
-            thread.start()
+        start_threads(self._threads)
 
     def reports(self, timeout_s: float) -> Iterator[Report]:
         """Games that are over, and games that wait for another program: all that there are, after the first has come.
@@ -82,9 +82,7 @@ class PoolThreads:
     def close(self) -> None:
         """End the threads; games in play are lost."""
         self._stopped.set()
-        for thread in self._threads:
-            if thread.is_alive():
-                thread.join()
+        join_threads(self._threads)
 
     def _work(self, share: int, device: int) -> None:
         """Gather, evaluate and apply batches of a share of the games."""

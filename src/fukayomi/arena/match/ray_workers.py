@@ -28,6 +28,7 @@ from fukayomi.arena.match.game_runner import GameRunner, check_engines
 from fukayomi.arena.match.settings import MatchSettings, ScheduledGame, check_programs
 from fukayomi.arena.match.workers import EngineWarnings, FinishedGame, GameQueue, WorkerReport
 from fukayomi.cluster import ClusterError, loss_of, node_name, nodes, start_actor, version_problem
+from fukayomi.interruption import join_threads, start_threads
 from fukayomi.usi.client import EngineInterruptedError
 
 POLL_S = 0.2
@@ -178,13 +179,13 @@ class RayWorkers:
     def start(self, games: GameQueue, report: Callable[[WorkerReport], None]) -> int:
         """See `Workers`."""
         self._thread = threading.Thread(target=self._work, args=(games, report), name="ray workers", daemon=True)
-        self._thread.start()
+        start_threads([self._thread])
         return 1
 
     def join(self) -> None:
         """See `Workers`."""
         if self._thread is not None:
-            self._thread.join()
+            join_threads([self._thread])
 
     def _work(self, games: GameQueue, report: Callable[[WorkerReport], None]) -> None:
         try:

@@ -12,6 +12,7 @@ from fukayomi.arena.game.referee import PlayedGame
 from fukayomi.arena.match.game_runner import NO_PLAYERS, GameRunner, check_engines
 from fukayomi.arena.match.settings import MatchSettings, ScheduledGame
 from fukayomi.errors import InvalidValueError
+from fukayomi.interruption import join_threads, start_threads
 from fukayomi.tabular import counted
 
 LOOKAHEAD = 2
@@ -150,13 +151,12 @@ class LocalWorkers:
                 target=self._work, args=(number, games, report), name=f"match worker {number + 1}", daemon=True
             )
             self._threads.append(thread)
-            thread.start()
+        start_threads(self._threads)
         return len(self._threads)
 
     def join(self) -> None:
         """See `Workers`."""
-        for thread in self._threads:
-            thread.join()
+        join_threads(self._threads)
 
     def _work(self, number: int, games: GameQueue, report: Callable[[WorkerReport], None]) -> None:
         try:

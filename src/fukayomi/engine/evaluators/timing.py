@@ -11,6 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from fukayomi.engine.evaluators.library_calls import LIBRARY_CALLS
+from fukayomi.interruption import join_threads, start_threads
 from fukayomi.shogi import Position
 
 if TYPE_CHECKING:
@@ -50,15 +51,12 @@ def run_batches(model: "Model | Evaluator", slots: "Sequence[Slot]", batch: int,
 
     threads = [threading.Thread(target=work, args=(slot,), daemon=True) for slot in slots]
     try:
-        for thread in threads:
-            thread.start()
+        start_threads(threads)
         for thread in threads:
             thread.join()
     except BaseException:  # Ctrl-C: the model may be closed next
         is_interrupted.set()
-        for thread in threads:
-            if thread.ident is not None:
-                thread.join()
+        join_threads(threads)
         raise
     if errors:
         raise errors[0]

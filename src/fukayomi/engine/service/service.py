@@ -16,6 +16,7 @@ from fukayomi.engine.network import Network
 from fukayomi.engine.search import Progress, Searcher, SearchResult
 from fukayomi.engine.service.query import AnalysisQuery, QueryError, TurnAnswer
 from fukayomi.errors import InvalidValueError
+from fukayomi.interruption import HeldSignals
 from fukayomi.shogi import Position
 from fukayomi.tabular import counted
 
@@ -146,8 +147,10 @@ class AnalysisService:
                 self._count += 1
                 heapq.heappush(self._waiting, _Waiting((-query.priority, self._count), running, turn))
             for _ in range(min(len(self._waiting) - self._idle, self.at_once - len(self._threads))):
-                self._threads.append(threading.Thread(target=self._work, name="fukayomi-service", daemon=True))
-                self._threads[-1].start()
+                thread = threading.Thread(target=self._work, name="fukayomi-service", daemon=True)
+                with HeldSignals():
+                    thread.start()
+                    self._threads.append(thread)
             self._changed.notify_all()
         return running
 

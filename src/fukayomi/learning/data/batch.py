@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from fukayomi import _native
 from fukayomi._native import FEATURES1, FEATURES2, NO_POLICY_LABEL, PACKED1_BYTES, PACKED2_BYTES, POLICY_LABELS
+from fukayomi.interruption import join_threads, start_threads
 from fukayomi.learning.settings import TrainingError
 from fukayomi.nn.config import SHORT_TERM_PLIES
 from fukayomi.tabular import counted
@@ -240,8 +241,8 @@ def prefetch(items: Iterator[_Item], depth: int = PREFETCHED_BATCHES) -> Generat
             put(None, error)
 
     thread = threading.Thread(target=work, name="batches", daemon=True)
-    thread.start()
     try:
+        start_threads([thread])
         while True:
             item, error = ready.get()
             if error is not None:
@@ -251,4 +252,4 @@ def prefetch(items: Iterator[_Item], depth: int = PREFETCHED_BATCHES) -> Generat
             yield item
     finally:
         closed.set()
-        thread.join()
+        join_threads([thread])
