@@ -149,8 +149,10 @@ BATCH_SHARE = 0.95
 """Share of the best speed at which a smaller batch is preferred."""
 MOST_SLOTS = 16
 DEVICE_SLOTS = 4
-"""Batches in flight on a device, each with a CPU that gathers it: a search and self-play evaluated 1.4 times as many
+"""Batches in flight on a device that is faster than two CPUs gather: a search and self-play evaluated 1.4 times as many
 positions a second with four as with two, and fewer with six (docs/measurements/gpu.md)."""
+TWO_GATHER_PER_S = 100_000
+"""Positions that two CPUs gather in a second, with time left to wait for the device."""
 """Batches in flight: with more the search sees too little of what it knows."""
 CPU_BATCH, GPU_BATCH = 8, 128
 """Batch sizes with which backends are compared."""
@@ -353,6 +355,8 @@ def choose(network: NetworkFile, wanted: Plan, trials: Sequence[Trial]) -> tuple
     if not (has_devices(best.backend) or wanted.threads or wanted.slots):
         plan, model = _share_cpus(network, plan, model)
     size, speed, model = _batch_size(network, plan, model, wanted.batch_size)
+    if has_devices(best.backend) and not wanted.slots and speed > TWO_GATHER_PER_S:
+        plan = replace(plan, slots=max(plan.slots, min(DEVICE_SLOTS, usable_cpus())))
     return Choice(replace(plan, batch_size=size), speed, reason), model
 
 
@@ -401,12 +405,12 @@ def _known(candidates: Sequence[tuple[Backend, str]], wanted: Plan) -> Choice | 
 
 
 def _start(backend: Backend, precision: str, wanted: Plan) -> Plan:
-    """The plan with which measuring begins: two batches in flight, on a device four, unless the user says otherwise."""
+    """The plan with which measuring begins: two batches in flight, unless the user says otherwise."""
     cpus = usable_cpus()
     threads = min(wanted.threads, cpus)  # more would only wait for each other: 64 on two CPUs take seconds for a batch
     slots = wanted.slots or (1 if threads or cpus == 1 else 2)
     if has_devices(backend):
-        slots = wanted.slots or max(2, min(DEVICE_SLOTS, cpus))
+        slots = wanted.slots or 2
     usual = max(backend.batches[0], GPU_BATCH if backend.on_gpu else CPU_BATCH)
     batch = min(wanted.batch_size or backend.batches[-1], usual)
     threads = threads or (1 if has_devices(backend) else max(1, cpus // slots))

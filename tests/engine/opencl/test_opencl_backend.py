@@ -65,16 +65,19 @@ def test_a_search_finds_the_same_moves() -> None:
     assert found[0] == found[1]
 
 
-@pytest.mark.parametrize(("cpus", "slots"), [(1, 2), (2, 2), (3, 3), (16, 4)])
-def test_a_device_has_as_many_batches_in_flight_as_cpus_up_to_four(
-    toy: Path, monkeypatch: pytest.MonkeyPatch, cpus: int, slots: int
+@pytest.mark.parametrize(
+    ("cpus", "speed", "slots"), [(16, 90_000, 2), (16, 110_000, 4), (3, 110_000, 3), (1, 110_000, 2)]
+)
+def test_a_device_faster_than_two_cpus_gather_has_more_batches_in_flight(
+    toy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cpus: int, speed: float, slots: int
 ) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr("fukayomi.engine.choice.usable_cpus", lambda: cpus)
-    network = NetworkFile(toy)
-    for wanted, alone, beside_another in ((0, slots, 2), (3, 3, 3)):
-        plan = Plan("opencl", "fp32", 0, wanted, 16, 0)
-        assert load(network, plan).slots == alone
-        assert load(network, divided(network, plan, 2)).slots == beside_another
+    monkeypatch.setattr("fukayomi.engine.choice._batch_size", lambda _, __, model, ___: (16, speed, model))
+    network, open_plan = NetworkFile(toy), Plan("opencl", "fp32", 0, 0, 0, 0)
+    assert load(network, open_plan).slots == slots
+    assert load(network, divided(network, open_plan, 2)).slots == 2
+    assert load(network, Plan("opencl", "fp32", 0, 3, 0, 0)).slots == 3
 
 
 def test_a_position_depends_on_nothing_else_in_its_batch(toy: Path) -> None:

@@ -2,7 +2,7 @@
 
 Everything lies in memory as ``[numbers][positions]``: see ``native/opencl/common.cl``. A batch is padded to a whole
 number of vectors. A slot has a kernel for each step, whatever the size of the batch; only arguments that change with
-the size are set anew. With kernels of their own for each size the driver took longer than the search.
+the size are set anew: to make a kernel takes PyOpenCL long.
 """
 
 from collections.abc import Callable, Sequence
