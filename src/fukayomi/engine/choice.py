@@ -148,12 +148,12 @@ GOOD_ENOUGH = 0.9
 BATCH_SHARE = 0.95
 """Share of the best speed at which a smaller batch is preferred."""
 MOST_SLOTS = 16
+"""Batches in flight: with more the search sees too little of what it knows."""
 DEVICE_SLOTS = 4
 """Batches in flight on a device that is faster than two CPUs gather: a search and self-play evaluated 1.4 times as many
 positions a second with four as with two, and fewer with six (docs/measurements/gpu.md)."""
 TWO_GATHER_PER_S = 100_000
 """Positions that two CPUs gather in a second, with time left to wait for the device."""
-"""Batches in flight: with more the search sees too little of what it knows."""
 CPU_BATCH, GPU_BATCH = 8, 128
 """Batch sizes with which backends are compared."""
 LEAST_TOP1, LARGEST_VALUE_ERROR = 0.75, 0.03
