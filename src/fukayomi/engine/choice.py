@@ -44,8 +44,7 @@ from fukayomi.engine.evaluators.backends.backend import (
 )
 from fukayomi.engine.evaluators.backends.machine import gpu_names, this_machine, usable_cpus
 from fukayomi.engine.evaluators.backends.native import Native, refusal
-from fukayomi.engine.evaluators.backends.network_file import PARAMETER_SUFFIXES, NetworkFile
-from fukayomi.engine.evaluators.backends.torch import SUFFIX as PARAMETER_SUFFIX
+from fukayomi.engine.evaluators.backends.network_file import PARAMETER_SUFFIXES, SAFETENSORS_SUFFIX, NetworkFile
 from fukayomi.engine.evaluators.library_calls import LIBRARY_CALLS
 from fukayomi.engine.evaluators.protocol import NetworkEvaluator
 from fukayomi.engine.evaluators.timing import PROBES, filled_slot, probe_positions, run_batches
@@ -453,7 +452,7 @@ def unreadable(network: NetworkFile, provider: str) -> str:
     if path.suffix not in PARAMETER_SUFFIXES:
         return f"{path}: {option} cannot read it"
     export = f"export it: fukayomi export {path} {path.with_suffix('.onnx')}"
-    if path.suffix != PARAMETER_SUFFIX:
+    if path.suffix != SAFETENSORS_SUFFIX:
         return f"{path} is a checkpoint, not a network; {export}"
     if provider == "auto":
         return f"{path}: only torch reads it. Install it ({by_extra('torch')}), or {export}"

@@ -24,7 +24,8 @@ SOURCE = re.compile(rb"fukayomi\.fp32_sha256\x12\x40([0-9a-f]{64})")
 """Entry of an int8 file about the file that it was made from (`fukayomi.nn.quantize_onnx`)."""
 COLOUR_PLANE = re.compile(rb"colour_plane\x12\x04True")
 """Entry of an exported file of a network that takes the plane of the colour to move (`fukayomi.nn.export_onnx`)."""
-PARAMETER_SUFFIXES = (".pt", ".pth", ".npz", ".ckpt", ".safetensors")
+SAFETENSORS_SUFFIX = ".safetensors"
+PARAMETER_SUFFIXES = (".pt", ".pth", ".npz", ".ckpt", SAFETENSORS_SUFFIX)
 """Names of files that hold parameters without the network: checkpoints and parameter files."""
 
 

@@ -5,13 +5,12 @@ from collections.abc import Sequence
 from fukayomi.engine.evaluators.backends import machine
 from fukayomi.engine.evaluators.backends.backend import Model, Plan, broken_library, missing_library
 from fukayomi.engine.evaluators.backends.machine import cpu_features
-from fukayomi.engine.evaluators.backends.network_file import NetworkFile
+from fukayomi.engine.evaluators.backends.network_file import SAFETENSORS_SUFFIX, NetworkFile
 from fukayomi.engine.evaluators.backends.onnx import CPU_BATCHES
 from fukayomi.engine.evaluators.backends.torch_build import gpu_build, has_gpu_driver
 from fukayomi.engine.evaluators.library_calls import load_library
 from fukayomi.errors import by_extra
 
-SUFFIX = ".safetensors"
 CUDA, ROCM = "build for CUDA", "build for ROCm"
 GPU_BATCHES = (32, 64, 104, 128, 208, 256)
 """104 and 208 boards of 81 squares fill the 132 processors of a large GPU once and twice with tiles of 128 rows, where
@@ -20,7 +19,7 @@ GPU_BATCHES = (32, 64, 104, 128, 208, 256)
 
 def reads(network: NetworkFile) -> bool:
     """True if torch reads a file."""
-    return network.is_onnx or network.path.suffix == SUFFIX
+    return network.is_onnx or network.path.suffix == SAFETENSORS_SUFFIX
 
 
 def _fitting_build() -> str:

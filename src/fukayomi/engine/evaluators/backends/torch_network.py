@@ -19,7 +19,7 @@ from fukayomi._native import POLICY_LABELS
 from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.evaluators.backends.graphs.graph import Graph, GraphError, Operation
 from fukayomi.engine.evaluators.backends.graphs.reader import read_graph
-from fukayomi.engine.evaluators.backends.torch import SUFFIX
+from fukayomi.engine.evaluators.backends.network_file import SAFETENSORS_SUFFIX
 from fukayomi.engine.evaluators.backends.torch_operations import Compute, function_of, to_float32
 from fukayomi.engine.evaluators.float_model import Port
 from fukayomi.files.sparse_network import SUFFIX as SPARSE_SUFFIX
@@ -72,7 +72,7 @@ def open_network(path: Path, precision: str) -> TorchNetwork:
         EvaluatorError: The file holds no network that torch runs.
     """
     dtype = TYPES[precision]
-    if path.suffix == SUFFIX:
+    if path.suffix == SAFETENSORS_SUFFIX:
         return ParameterNetwork(_load_parameters(path), dtype)
     try:
         graph = read_graph(path)
