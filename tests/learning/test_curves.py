@@ -215,6 +215,17 @@ def test_pictures_and_a_page_of_several_runs(tmp_path: Path) -> None:
     assert b"#1e2228" in again.read_bytes() != svg
 
 
+def test_a_curve_of_one_point_is_a_point(tmp_path: Path) -> None:
+    markers = {
+        steps: [
+            line.get_marker() for line in runs(write_lines(tmp_path / str(steps), steps=steps)).plot().axes[0].lines
+        ]
+        for steps in (1, 2)
+    }
+    assert "." in markers[1]
+    assert "." not in markers[2]
+
+
 def test_japanese_labels_need_a_font_only_in_png(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pictures, "japanese_font", lambda: None)
     folder = write_lines(tmp_path / "run")

@@ -260,6 +260,12 @@ def test_an_engine_that_always_fails_ends_the_run(tmp_path: Path) -> None:
         run(tmp_path / "tuned", "dies=0", games=80, batch=10)
 
 
+def test_a_run_in_which_no_game_counts_is_an_error_whenever_it_is_asked(tmp_path: Path) -> None:
+    for _ in range(2):
+        with pytest.raises(TuneError, match=r"no game counts, since the engine failed in all pairs: .*crash: "):
+            run(tmp_path / "tuned", "dies=0", games=4)
+
+
 def test_without_restart_a_failure_ends_the_run(tmp_path: Path) -> None:
     with pytest.raises(TuneError, match=r"of round 1 left out: .*--restart restarts engines that fail"):
         run(tmp_path / "tuned", "dies=63", games=8, restart=False, concurrency=1)

@@ -222,6 +222,8 @@ class _Run:
         self._page_s = 0.0
         self._failed = 0
         """Proposals of the last rounds in which nothing counted."""
+        self._failure = ""
+        """The last failure of the engine."""
 
     def note(self, text: str) -> None:
         """Pass a note on once."""
@@ -270,20 +272,25 @@ class _Run:
                 self._refuse(played.state)
             self._take(played.state)
             if self._failed >= MOST_FAILED:
-                why = _last_failure(played.state)
                 raise TuneError(
-                    f"the engine failed in the last {counted(self._failed, 'proposal')}: {why}. "
+                    f"the engine failed in the last {counted(self._failed, 'proposal')}: {self._failure}. "
                     "See to the engine or the ranges, and run the same command again"
                 )
             if tuning.is_complete or time.monotonic() - self._page_s > PAGE_SECONDS:
                 write_results(tuning)
                 self._page_s = time.monotonic()
             self._listener.round_ended(tuning)
+        if tuning.left_out == tuning.played:
+            raise TuneError(
+                f"no game counts, since the engine failed in all pairs: {self._failure}. See to the engine, and begin "
+                "another folder"
+            )
 
     def _take(self, state: MatchState) -> None:
         """Learn from a round."""
         found = results(state, len(state.settings.engines) // 2)
         self._failed = self._failed + len(found) if all(each is None for each in found) else 0
+        self._failure = _last_failure(state) or self._failure
         self._tuner.tell(found)
         self._waiting = None
         tuning = self.tuning

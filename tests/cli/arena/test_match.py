@@ -597,6 +597,11 @@ def test_a_sequential_test_ends_the_match(tmp_path: Path, basics: list[str]) -> 
     assert "H1 accepted" in said
     again = json.loads(run(*arguments, "--json")[1])
     assert again["games"] == found["games"], "it is decided"
+    tested = command_runs.run_json("sprt", "--games", basics[-1])
+    assert (tested["players"], tested["elo1"], tested["decision"]) == (["a", "b"], 50.0, "H1")
+    other = command_runs.run_json("sprt", "--games", f"{basics[-1]}/match.db", "--elo1", 60, "--players", "b", "a")
+    assert (other["players"], other["elo0"], other["elo1"]) == (["b", "a"], 0.0, 60.0)
+    assert other["llr"] < 0
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system pins nothing")

@@ -73,6 +73,18 @@ def test_different_positions_are_counted_exactly(tmp_path: Path, hash_bits: int)
     assert list(tmp_path.iterdir()) == []
 
 
+def test_draws_alone_have_no_scale() -> None:
+    rows = np.zeros(3, HCPE)
+    rows["hcp"] = hcps_from_sfens([Position().sfen()])
+    rows["eval"] = [-300, 20, 500]
+    tally = EvalTally()
+    tally.add(rows)
+    assert tally.fit() is None
+    rows["gameResult"] = [2, 1, 1]
+    tally.add(rows)
+    assert tally.fit() is not None
+
+
 def test_calibration_finds_the_scale_that_made_the_results() -> None:
     rng = np.random.default_rng(4)
     rows = np.zeros(200_000, HCPE)

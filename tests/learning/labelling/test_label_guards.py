@@ -101,6 +101,8 @@ def test_what_cannot_start_begins_no_work(tmp_path: Path, rows: Path) -> None:
         label_positions(rows, tmp_path / "out.hcpe3", UsiEngine([*HOSTILE, "ok", "7g7f"]), QUICK)
     with pytest.raises(LabelError, match="declares no option 'MultiPVs'; did you mean MultiPV"):
         label_positions(rows, tmp_path / "out.hcpe3", engine(MultiPVs="3"), QUICK)
+    with Network(Failing(5)) as network, pytest.raises(LabelError, match="1 node visits no move"):
+        label_positions(rows, tmp_path / "out.hcpe3", network, LabelSettings(nodes=1))
     assert [path.name for path in tmp_path.iterdir()] == ["in.hcpe"]
 
 

@@ -14,6 +14,7 @@ from fukayomi.listener import Listener
 from fukayomi.tabular import counted
 
 if TYPE_CHECKING:
+    from fukayomi.arena.match.settings import MatchSettings
     from fukayomi.arena.results.sequential_test import SprtResult
     from fukayomi.arena.statistics.intervals import Strength
 
@@ -60,7 +61,8 @@ def sprt(
 
     With --games, pairs are the two games of an opening with swapped colours, and only complete pairs count. A game that
     crashed, stalled, broke the protocol or was interrupted does not complete a pair; a loss on time or by an illegal
-    move is a loss. Games from sources without pair numbers (PGN, records) count singly.
+    move is a loss. Games from sources without pair numbers (PGN, records) count singly. A match that was played with
+    --sprt brings its hypotheses and the order of its players, unless others are given.
     """
     from fukayomi.arena.results.sequential_test import evaluate_sprt, sprt
 
@@ -70,12 +72,24 @@ def sprt(
     if source.games is None:
         result = evaluate_sprt(counts or [], SprtSettings(**settings))
     else:
-        result = sprt(source.games, players=source.players, listener=_Skipped(), **settings)
+        match = _sequential_match(source.games)
+        players = source.players
+        if match is not None and match.sprt is not None:
+            settings = match.sprt.model_dump() | settings
+            players = players or (match.engines[0].name, match.engines[1].name)
+        result = sprt(source.games, players=players, listener=_Skipped(), **settings)
     if as_json:
         typer.echo(json_text(_as_json(result)))
     else:
         for line in _report(result):
             typer.echo(line)
+
+
+def _sequential_match(games: Path) -> "MatchSettings | None":
+    """The settings of the match that a folder or match.db holds; None if it holds none."""
+    from fukayomi.arena.match.store import DATABASE, read_settings
+
+    return read_settings(games.parent if games.name == DATABASE else games)
 
 
 class _Skipped(Listener):

@@ -1,7 +1,7 @@
 """``fukayomi tune``: parameters of a USI engine, by games."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -11,9 +11,6 @@ from fukayomi.cli.common.options import AsJson, given_options, options_of
 from fukayomi.cli.common.text import printable
 from fukayomi.settings import build, read
 from fukayomi.tuning.settings import TUNE_FILE, TuneSettings
-
-if TYPE_CHECKING:
-    pass
 
 
 @options_of(

@@ -61,15 +61,15 @@ class EvalTally:
         """The scale `a` for which 1 / (1 + exp(-eval / a)) fits the results best (least squares).
 
         Returns:
-            Centipawns, rounded to a thousandth; None if all evaluations are 0 or no scale fits.
+            Centipawns, rounded to a thousandth; None if all evaluations are 0, all results draws, or no scale fits.
         """
         from scipy import optimize  # pyright: ignore[reportMissingTypeStubs]
 
         seen = np.flatnonzero(self.counts)
         evals = (seen + _LOWEST).astype(np.float64)
-        if not evals.any():
-            return None
         counts = self.counts[seen]
+        if not evals.any() or np.array_equal(self.half_points[seen], counts):
+            return None
         # One point per evaluation with its mean result and weight: the same least squares as over all records.
         means = self.half_points[seen] / (2 * counts)
         try:

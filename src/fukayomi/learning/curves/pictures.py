@@ -208,7 +208,8 @@ def _draw_run(
             raw = train.thinned(DRAWN_BINS)
             axes.plot(_places(run, raw, unit), raw.values, color=color, linewidth=0.6, alpha=0.22)
         line = train.smoothed(smooth if is_noisy else 0).thinned(DRAWN_BINS)
-        axes.plot(_places(run, line, unit), line.values, color=color, linewidth=1.3, alpha=0.95)
+        alone = "." if len(line) == 1 else None  # a line of one point would not be seen
+        axes.plot(_places(run, line, unit), line.values, color=color, linewidth=1.3, alpha=0.95, marker=alone)
     if test is not None:
         marker = MARKERS[number % len(MARKERS)]
         shown = test.thinned(DRAWN_BINS)

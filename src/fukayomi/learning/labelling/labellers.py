@@ -147,7 +147,12 @@ class NetworkLabeller(Labeller):
             network: The network; it stays open.
             settings: How to search.
             at_once: Number of labellers, which share the memory of the network's option USI_Hash.
+
+        Raises:
+            LabelError: The search would visit no move.
         """
+        if settings.nodes == 1:
+            raise LabelError("a search of 1 node visits no move, so that there is no label: give 2 nodes or more")
         self._settings = settings
         memory_mb = tree_memory_mb(network, settings.nodes, at_once)
         self._engine = Engine(network, memory_mb=memory_mb, shares_batches=True)
