@@ -30,9 +30,11 @@ from fukayomi.disagreement import Disagreement, DisagreementSettings, find_disag
 from fukayomi.disagreement.games import is_usable
 from fukayomi.disagreement.starts import is_held_out
 from fukayomi.engine import Network
+from fukayomi.engine.evaluators.backends.machine import usable_cpus
 from fukayomi.engine.network import find_network
 from fukayomi.files.atomic import replace_file
-from fukayomi.learning import Dataset, TrainingSettings, export_network, load_network
+from fukayomi.learning import Dataset, export_network, load_network
+from fukayomi.learning.training.configuration import LearningSettings
 from fukayomi.listener import ProgressPrinter
 from fukayomi.selfplay import SelfplaySettings, find_chunks, generate, play_networks
 from fukayomi.selfplay.openings import Openings
@@ -131,9 +133,11 @@ class Study(Measurement):
         out = self.folder / f"{arm}{find_network(options.network).suffix}"
         if not out.exists():
             network = load_network(options.network)
-            settings = TrainingSettings(steps=options.steps, batch=options.batch, lr=options.lr, seed=options.seed)
+            training = {name: getattr(options, name) for name in ("steps", "batch", "lr", "seed")}
+            training |= {"warmup": options.steps // 10, "val_lambda": 1.0}  # --base may have no results
+            settings = build(LearningSettings, {"network": network.config.as_dict(), "training": training}).training
             checkpoint = train_arm(
-                network.config, Dataset(*files), self.folder / f"{arm}-run", settings, "cpu", initial=network
+                network.config, Dataset(*files), self.folder / f"{arm}-run", settings, "cpu", usable_cpus(), network
             )
             export_network(load_network(checkpoint), out)
         return out
