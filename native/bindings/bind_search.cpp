@@ -129,6 +129,8 @@ void bind_params(nb::module_& m) {
               "How far c follows the spread of a node's values: it is multiplied by 1 + c_variance * (spread / c_stdev - 1).\n"
               "0: not at all; KataGo: 0.85.");
     parameter(type, "c_stdev", &SearchParams::c_stdev, "The standard deviation of values that is expected, for c_variance and lcb_stdevs.");
+    parameter(type, "value_correction", &SearchParams::value_correction,
+              "Share of the mean error of like positions by which the value of a new one is corrected; 0: none.");
     parameter(type, "lcb_stdevs", &SearchParams::lcb_stdevs,
               "The best root move is the one with the highest lower bound of Q, this many standard errors below Q.\n"
               "0: the one with the most visits; KataGo: 5.");

@@ -92,6 +92,7 @@ void LeafReader::judge(const Root& root, const SearchParams& params, Leaf& leaf)
     leaf.verdict = {};
     leaf.recurrence = {};
     leaf.value.reset();
+    leaf.kind = 0;
     // The root is exempt: whether to play on in a repeated or declarable position is the engine's decision.
     if (leaf.moves.empty()) {
         if (params.leaf_mate_plies > 0) leaf.mate = params.leaf_mate_plies < 3 ? find_mate_in_one(board_) : find_mate_in_three(board_);
@@ -106,6 +107,7 @@ void LeafReader::judge(const Root& root, const SearchParams& params, Leaf& leaf)
     if (!leaf.is_open()) return;
     leaf.is_complete = generate_edges(board_, leaf.edges);
     if (leaf.edges.empty()) leaf.verdict = {Proof::LOSS, 0};
+    if (params.value_correction > 0.0F) leaf.kind = kind_of(board_, leaf.moves);
 }
 
 void LeafReader::look_up(EvalCache& cache, const SearchParams& params, Leaf& leaf) const {

@@ -43,6 +43,7 @@ struct Leaf {
     Verdict recurrence;
     MoveList edges;                      // of an open leaf
     bool is_complete = true;             // the edges are all legal moves
+    std::uint16_t kind = 0;              // of an open leaf, where values are corrected
     Move mate;                           // begins a short mate, at the root only, where it is tried first
     Edge mate_edge = 0;                  // of that move, as the evaluator judged it
     std::array<Edge, MAX_MOVES> packed;  // the edges with the evaluator's priors

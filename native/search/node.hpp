@@ -94,7 +94,17 @@ constexpr float edge_prior(Edge e) { return unpack_prior(edge_prior_bits(e)); }
 
 static_assert(std::endian::native == std::endian::little, "edges are read as words");
 
-// Edges as they lie in memory. The byte before the first one can be read too: it belongs to the block's header.
+// The head of a block of edges: what the network said of the position (correction.hpp).
+struct Judgement {
+    std::uint16_t value = 0;      // for the side that moved into it; 65535: a win
+    std::uint16_t corrected = 0;  // what the first visit counted
+    std::uint16_t kind = 0;
+};
+constexpr std::uint16_t packed_value(double value) { return static_cast<std::uint16_t>(value * 65535.0 + 0.5); }
+constexpr double unpacked_value(std::uint16_t packed) { return packed / 65535.0; }
+constexpr std::size_t edge_block_bytes(std::size_t count) { return sizeof(Judgement) + count * EDGE_BYTES; }
+
+// Edges as they lie in memory. The byte before the first one can be read too: it belongs to the block's head.
 class EdgeSpan {
   public:
     EdgeSpan(std::uint8_t* bytes, std::size_t size) : bytes_(bytes), size_(size) {}

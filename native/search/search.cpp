@@ -82,7 +82,7 @@ Batch::~Batch() {
 }
 
 Search::Search(const SearchParams& params, std::size_t memory_mb)
-    : params_(checked(params)), puct_(Puct::below_root(params)), tree_(checked_bytes(memory_mb)), root_policy_(make_root_policy(params)) {
+    : params_(checked(params)), puct_(Puct::below_root(params)), tree_(checked_bytes(memory_mb), params.value_correction), root_policy_(make_root_policy(params)) {
     start_anew(Position(), {});
 }
 
@@ -355,7 +355,9 @@ void Search::back_up_judged(Batch& batch, std::size_t selected) {
 // An open leaf, with its edges in `packed` and memory for them in the tree. `value`: for the side to move.
 void Search::expand(const Leaf& leaf, double value) {
     const bool is_root = leaf.path.size() == 1;
-    tree_.expand(leaf.path.back().node, {leaf.packed.data(), leaf.edges.size()}, leaf.is_complete);
+    const std::span<const Edge> edges(leaf.packed.data(), leaf.edges.size());
+    const double corrected = tree_.expand(leaf.path.back().node, edges, leaf.is_complete, leaf.kind, 1.0 - value);
+    if (leaf.kind != 0) value = 1.0 - corrected;
     ++nodes_;
     count_playout(leaf);
     if (is_root) {

@@ -45,8 +45,13 @@ void bring_best_forward(EdgeSpan edges, std::size_t from) {
 
 }  // namespace
 
-Tree::Tree(std::size_t max_bytes)
-    : pool_(max_bytes), nodes_(pool_), edge_blocks_(pool_, nodes_, &Node::edges), child_blocks_(pool_, nodes_, &Node::children) {
+Tree::Tree(std::size_t max_bytes, float correction)
+    : pool_(max_bytes),
+      nodes_(pool_),
+      edge_blocks_(pool_, nodes_, &Node::edges),
+      child_blocks_(pool_, nodes_, &Node::children),
+      correction_(correction, max_bytes) {
+    pool_.account(correction_.bytes());
     clear();
 }
 
@@ -54,6 +59,7 @@ void Tree::clear() {
     edge_blocks_.clear();
     child_blocks_.clear();
     nodes_.clear();
+    correction_.clear();
     dropped_ = NOWHERE;
     pruning_ = {};
     prune_from_ = 0;
@@ -211,7 +217,7 @@ bool Tree::add_child(Index parent, float q, std::size_t edge) {
 }
 
 bool Tree::reserve_edges(Index i, std::size_t count) {
-    const Index block = allocate_block(edge_blocks_, i, count * EDGE_BYTES);
+    const Index block = allocate_block(edge_blocks_, i, edge_block_bytes(count));
     if (block == NOWHERE) return false;
     nodes_[i].edges = block;
     nodes_[i].edge_count = count & 1023U;
@@ -227,7 +233,9 @@ void Tree::reset_leaf(Index i) {
     node.edge_count = 0;
 }
 
-void Tree::expand(Index i, std::span<const Edge> evaluated, bool is_complete) {
+double Tree::expand(Index i, std::span<const Edge> evaluated, bool is_complete, std::uint16_t kind, double value) {
+    const double corrected = correction_.corrected(kind, value);
+    judgement(i) = {packed_value(value), packed_value(corrected), kind};
     EdgeSpan all = edges(i);
     Edge best = 0;
     for (const Edge e : evaluated) best = std::max(best, e);
@@ -236,6 +244,7 @@ void Tree::expand(Index i, std::span<const Edge> evaluated, bool is_complete) {
     swap_edges(all, static_cast<std::size_t>(at), 0);
     nodes_[i].state = NodeState::EXPANDED;
     nodes_[i].is_complete = is_complete;
+    return corrected;
 }
 
 void Tree::undo_visit(const Path& path) {
@@ -249,6 +258,13 @@ float Tree::proven_q(const Node& node, bool root_side_moved) const {
     return static_cast<float>(root_side_moved ? draw_.root_side : draw_.other_side);
 }
 
+// Enters how wrong the network was about a node. The first visit was its own value.
+void Tree::learn(const Node& node, Index i) {
+    const Judgement said = judgement(i);
+    const double below = (node.value_sum - unpacked_value(said.corrected)) / (node.visits - 1.0);
+    correction_.enter(said.kind, node.visits, below - unpacked_value(said.value));
+}
+
 void Tree::back_up(const Path& path, Values values) {
     for (std::size_t depth = 0; depth < path.size(); ++depth) {
         const bool root_side_moved = (depth & 1) != 0;
@@ -257,6 +273,7 @@ void Tree::back_up(const Path& path, Values values) {
         node.value_sum += value;
         ++node.visits;
         const double mean = node.value_sum / node.visits;
+        if (correction_.is_on() && ValueCorrection::has_news(node.visits) && node.state == NodeState::EXPANDED) learn(node, path[depth].node);
         if (node.visits > 1) node.variance = next_variance(node.variance, node.visits, value - mean);
         entry(path, depth).q = node.proof == Proof::NONE ? static_cast<float>(mean) : proven_q(node, root_side_moved);
     }
@@ -370,9 +387,10 @@ bool Tree::complete_root(const MoveList& legal) {
     for (std::size_t k = 0; k < nodes_[i].edge_count; ++k) all.push_back(edges(i)[k]);
     for (const Move m : legal)
         if (std::none_of(all.begin(), all.end(), [m](Edge e) { return edge_move(e) == m; })) all.push_back(make_edge(0.0F, m));
-    const Index block = allocate_block(edge_blocks_, i, all.size() * EDGE_BYTES);
+    const Index block = allocate_block(edge_blocks_, i, edge_block_bytes(all.size()));
     if (block == NOWHERE) return false;
     Node& node = nodes_[i];
+    *edge_blocks_.payload<Judgement>(block) = judgement(i);
     edge_blocks_.release(node.edges);
     node.edges = block;
     node.edge_count = all.size() & 1023U;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "search/correction.hpp"
 #include "search/node.hpp"
 #include "search/pool.hpp"
 #include "shogi/types.hpp"
@@ -29,7 +30,8 @@ struct Values {
 
 class Tree {
   public:
-    explicit Tree(std::size_t max_bytes);
+    // `correction`: SearchParams::value_correction.
+    explicit Tree(std::size_t max_bytes, float correction = 0.0F);
 
     void clear();  // leaves a root that is NEW
     void set_draw(Values draw) { draw_ = draw; }
@@ -44,7 +46,9 @@ class Tree {
     const Node& operator[](Index i) const { return nodes_[i]; }
     Children& children(Index node) { return *child_blocks_.payload<Children>(nodes_[node].children); }
     const Children& children(Index node) const { return *child_blocks_.payload<Children>(nodes_[node].children); }
-    EdgeSpan edges(Index node) const { return {edge_blocks_.payload<std::uint8_t>(nodes_[node].edges), nodes_[node].edge_count}; }
+    EdgeSpan edges(Index node) const {
+        return {edge_blocks_.payload<std::uint8_t>(nodes_[node].edges) + sizeof(Judgement), nodes_[node].edge_count};
+    }
     // The step's entry in its parent's children, or the root's own.
     Child& entry(const Path& path, std::size_t depth) {
         return depth == 0 ? root_ : children(path[depth - 1].node).begin()[path[depth].slot];
@@ -57,7 +61,9 @@ class Tree {
     bool reserve_edges(Index node, std::size_t count);
     // Takes a leaf back out of its batch.
     void reset_leaf(Index node);
-    void expand(Index node, std::span<const Edge> edges, bool is_complete);
+    // `value`: what the network says of the position, for the side that moved into it. Returns what the visit counts, which is
+    // another value where those of the kind are corrected.
+    double expand(Index node, std::span<const Edge> edges, bool is_complete, std::uint16_t kind, double value);
 
     void begin_visit(const Path& path, std::size_t depth) { ++entry(path, depth).visits; }
     void undo_visit(const Path& path);
@@ -103,7 +109,9 @@ class Tree {
     void take_back_recurrences();
     Taken take_back(Child& entry, std::size_t depth);
     Taken take_back_recurrence(Node& node) const;
+    Judgement& judgement(Index node) const { return *edge_blocks_.payload<Judgement>(nodes_[node].edges); }
     float proven_q(const Node& node, bool root_side_moved) const;
+    void learn(const Node& node, Index i);
     void drop(Index node);
     bool sweep();
     void prune(Index node);
@@ -113,6 +121,7 @@ class Tree {
     NodePool nodes_;
     BlockPool edge_blocks_;
     BlockPool child_blocks_;
+    ValueCorrection correction_;
     Child root_{0.0F, 0, 1.0F, NOWHERE};
     // Dropped subtrees, as a list through their roots. They are taken apart little by little as new nodes are needed, so
     // that a change of root costs no time, however large the tree is.

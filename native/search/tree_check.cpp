@@ -37,7 +37,7 @@ void Tree::check() {
         require(node.proof == Proof::NONE || node.is_settled, "a proven node is not settled", i);
         require(node.recurrence == Proof::NONE || (node.proof == Proof::NONE && node.is_settled && node.has_recurred),
                 "a recurrence is not settled", i);
-        if (node.edges != NOWHERE) edge_units += BlockPool::units_for(node.edge_count * EDGE_BYTES);
+        if (node.edges != NOWHERE) edge_units += BlockPool::units_for(edge_block_bytes(node.edge_count));
         if (node.state != NodeState::EXPANDED) continue;
         require(node.child_count <= node.edge_count && node.edge_count > 0, "more children than edges", i);
         if (node.children == NOWHERE) {

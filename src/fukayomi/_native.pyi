@@ -1756,6 +1756,15 @@ class SearchParams:
     def c_stdev(self, value: float) -> None: ...
 
     @property
+    def value_correction(self) -> float:
+        """
+        Share of the mean error of like positions by which the value of a new one is corrected; 0: none.
+        """
+
+    @value_correction.setter
+    def value_correction(self, value: float) -> None: ...
+
+    @property
     def lcb_stdevs(self) -> float:
         """
         The best root move is the one with the highest lower bound of Q, this many standard errors below Q.
