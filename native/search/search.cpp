@@ -82,7 +82,8 @@ Batch::~Batch() {
 }
 
 Search::Search(const SearchParams& params, std::size_t memory_mb)
-    : params_(checked(params)), puct_(Puct::below_root(params)), tree_(checked_bytes(memory_mb), params.value_correction), root_policy_(make_root_policy(params)) {
+    : params_(checked(params)), puct_(Puct::below_root(params)), tree_(checked_bytes(memory_mb), params.value_correction),
+      root_policy_(make_root_policy(params)) {
     start_anew(Position(), {});
 }
 

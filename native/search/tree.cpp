@@ -46,10 +46,7 @@ void bring_best_forward(EdgeSpan edges, std::size_t from) {
 }  // namespace
 
 Tree::Tree(std::size_t max_bytes, float correction)
-    : pool_(max_bytes),
-      nodes_(pool_),
-      edge_blocks_(pool_, nodes_, &Node::edges),
-      child_blocks_(pool_, nodes_, &Node::children),
+    : pool_(max_bytes), nodes_(pool_), edge_blocks_(pool_, nodes_, &Node::edges), child_blocks_(pool_, nodes_, &Node::children),
       correction_(correction, max_bytes) {
     pool_.account(correction_.bytes());
     clear();
@@ -273,7 +270,8 @@ void Tree::back_up(const Path& path, Values values) {
         node.value_sum += value;
         ++node.visits;
         const double mean = node.value_sum / node.visits;
-        if (correction_.is_on() && ValueCorrection::has_news(node.visits) && node.state == NodeState::EXPANDED) learn(node, path[depth].node);
+        if (correction_.is_on() && ValueCorrection::has_news(node.visits) && node.state == NodeState::EXPANDED)
+            learn(node, path[depth].node);
         if (node.visits > 1) node.variance = next_variance(node.variance, node.visits, value - mean);
         entry(path, depth).q = node.proof == Proof::NONE ? static_cast<float>(mean) : proven_q(node, root_side_moved);
     }
