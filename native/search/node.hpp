@@ -94,7 +94,7 @@ constexpr float edge_prior(Edge e) { return unpack_prior(edge_prior_bits(e)); }
 
 static_assert(std::endian::native == std::endian::little, "edges are read as words");
 
-// The head of a block of edges: what the network said of the position (correction.hpp).
+// The head of a block of edges where values are corrected: what the network said of the position (correction.hpp).
 struct Judgement {
     std::uint16_t value = 0;      // for the side that moved into it; 65535: a win
     std::uint16_t corrected = 0;  // what the first visit counted
@@ -102,9 +102,8 @@ struct Judgement {
 };
 constexpr std::uint16_t packed_value(double value) { return static_cast<std::uint16_t>(value * 65535.0 + 0.5); }
 constexpr double unpacked_value(std::uint16_t packed) { return packed / 65535.0; }
-constexpr std::size_t edge_block_bytes(std::size_t count) { return sizeof(Judgement) + count * EDGE_BYTES; }
 
-// Edges as they lie in memory. The byte before the first one can be read too: it belongs to the block's head.
+// Edges as they lie in memory. The byte before the first one can be read too: it belongs to what the block begins with.
 class EdgeSpan {
   public:
     EdgeSpan(std::uint8_t* bytes, std::size_t size) : bytes_(bytes), size_(size) {}

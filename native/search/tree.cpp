@@ -232,7 +232,7 @@ void Tree::reset_leaf(Index i) {
 
 double Tree::expand(Index i, std::span<const Edge> evaluated, bool is_complete, std::uint16_t kind, double value) {
     const double corrected = correction_.corrected(kind, value);
-    judgement(i) = {packed_value(value), packed_value(corrected), kind};
+    if (correction_.is_on()) judgement(i) = {packed_value(value), packed_value(corrected), kind};
     EdgeSpan all = edges(i);
     Edge best = 0;
     for (const Edge e : evaluated) best = std::max(best, e);
@@ -388,7 +388,7 @@ bool Tree::complete_root(const MoveList& legal) {
     const Index block = allocate_block(edge_blocks_, i, edge_block_bytes(all.size()));
     if (block == NOWHERE) return false;
     Node& node = nodes_[i];
-    *edge_blocks_.payload<Judgement>(block) = judgement(i);
+    if (correction_.is_on()) *edge_blocks_.payload<Judgement>(block) = judgement(i);
     edge_blocks_.release(node.edges);
     node.edges = block;
     node.edge_count = all.size() & 1023U;

@@ -47,7 +47,7 @@ class Tree {
     Children& children(Index node) { return *child_blocks_.payload<Children>(nodes_[node].children); }
     const Children& children(Index node) const { return *child_blocks_.payload<Children>(nodes_[node].children); }
     EdgeSpan edges(Index node) const {
-        return {edge_blocks_.payload<std::uint8_t>(nodes_[node].edges) + sizeof(Judgement), nodes_[node].edge_count};
+        return {edge_blocks_.payload<std::uint8_t>(nodes_[node].edges) + edge_block_bytes(0), nodes_[node].edge_count};
     }
     // The step's entry in its parent's children, or the root's own.
     Child& entry(const Path& path, std::size_t depth) {
@@ -109,6 +109,8 @@ class Tree {
     void take_back_recurrences();
     Taken take_back(Child& entry, std::size_t depth);
     Taken take_back_recurrence(Node& node) const;
+    std::size_t edge_block_bytes(std::size_t count) const { return (correction_.is_on() ? sizeof(Judgement) : 0) + count * EDGE_BYTES; }
+    // Where values are corrected.
     Judgement& judgement(Index node) const { return *edge_blocks_.payload<Judgement>(nodes_[node].edges); }
     float proven_q(const Node& node, bool root_side_moved) const;
     void learn(const Node& node, Index i);
