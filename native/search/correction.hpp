@@ -22,7 +22,8 @@ std::uint16_t kind_of(const Board& pos, std::span<const Move> moves);
 // Values and errors are those of the side that moved into the position.
 class ValueCorrection {
   public:
-    // `share`: of the mean error, 0 for no correction. `memory`: bytes of the tree that it serves.
+    // `share`: of the mean error, 0 for no correction. `memory`: bytes of the tree that it serves. Small trees tell fewer kinds
+    // apart, so they find other results than large ones.
     ValueCorrection(float share, std::size_t memory);
 
     bool is_on() const { return share_ > 0.0F; }
