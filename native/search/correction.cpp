@@ -9,11 +9,9 @@ namespace fukayomi {
 
 namespace {
 
-constexpr std::size_t MOST_KINDS = std::size_t{1} << 16;
-constexpr std::size_t FEWEST_KINDS = std::size_t{1} << 8;
-constexpr std::size_t MEMORY_PER_KIND = 2048;  // so that the table is a 256th of the tree at most
-constexpr double EXPONENT = 0.8;               // an error counts by its visits to this power
-constexpr double NEAREST = 0.001;              // a corrected value is at least so far from a proof
+constexpr std::size_t KINDS = std::size_t{1} << 16;  // half a MiB, whatever the tree's memory: all trees find the same
+constexpr double EXPONENT = 0.8;                     // an error counts by its visits to this power
+constexpr double NEAREST = 0.001;                    // a corrected value is at least so far from a proof
 
 std::uint64_t mixed(std::uint64_t x) {  // SplitMix64's
     x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9U;
@@ -55,21 +53,20 @@ std::uint16_t kind_of(const Board& pos, std::span<const Move> moves) {
     return kind == 0 ? 1 : kind;
 }
 
-ValueCorrection::ValueCorrection(float share, std::size_t memory)
-    : share_(share), kinds_(share > 0.0F ? std::clamp(std::bit_floor(memory / MEMORY_PER_KIND), FEWEST_KINDS, MOST_KINDS) : 0) {}
+ValueCorrection::ValueCorrection(float share) : share_(share), kinds_(share > 0.0F ? KINDS : 0) {}
 
 void ValueCorrection::clear() { std::fill(kinds_.begin(), kinds_.end(), Kind{}); }
 
 double ValueCorrection::corrected(std::uint16_t kind, double value) const {
     if (kind == 0) return value;
-    const Kind& found = kinds_[kind & (kinds_.size() - 1)];
+    const Kind& found = kinds_[kind];
     if (found.weight == 0.0F) return value;
     return std::clamp(value + static_cast<double>(share_ * found.error / found.weight), NEAREST, 1.0 - NEAREST);
 }
 
 void ValueCorrection::enter(std::uint16_t kind, std::uint32_t visits, double error) {
     if (kind == 0) return;
-    Kind& found = kinds_[kind & (kinds_.size() - 1)];
+    Kind& found = kinds_[kind];
     const float weight = WEIGHTS[static_cast<std::size_t>(std::countr_zero(visits))];
     found.weight += weight;
     found.error += weight * static_cast<float>(error);

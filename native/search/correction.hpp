@@ -22,9 +22,7 @@ std::uint16_t kind_of(const Board& pos, std::span<const Move> moves);
 // Values and errors are those of the side that moved into the position.
 class ValueCorrection {
   public:
-    // `share`: of the mean error, 0 for no correction. `memory`: bytes of the tree that it serves. Small trees tell fewer kinds
-    // apart, so they find other results than large ones.
-    ValueCorrection(float share, std::size_t memory);
+    explicit ValueCorrection(float share);  // of the mean error; 0: no correction
 
     bool is_on() const { return share_ > 0.0F; }
     void clear();
@@ -41,7 +39,7 @@ class ValueCorrection {
         float error = 0.0F;  // sum, by weight
     };
     const float share_;
-    std::vector<Kind> kinds_;  // a power of two of them
+    std::vector<Kind> kinds_;  // one for each number, or none
 };
 
 }  // namespace fukayomi

@@ -47,7 +47,7 @@ void bring_best_forward(EdgeSpan edges, std::size_t from) {
 
 Tree::Tree(std::size_t max_bytes, float correction)
     : pool_(max_bytes), nodes_(pool_), edge_blocks_(pool_, nodes_, &Node::edges), child_blocks_(pool_, nodes_, &Node::children),
-      correction_(correction, max_bytes) {
+      correction_(correction) {
     pool_.account(correction_.bytes());
     clear();
 }

@@ -10,8 +10,6 @@ from search_runner import MATSURI, Runner
 from fukayomi._native import EvalCache, Move, Position, SearchParams
 
 NODES = 200
-MEMORY_MB = 256
-"""So that the table is large enough for the kinds of positions to be told apart."""
 EXPONENT = 0.8
 
 
@@ -81,8 +79,8 @@ class CorrectedModel(Model):
             self.errors[self.kinds[id(branch)]].append((weight, error))
 
 
-def searched(params: SearchParams, nodes: int = NODES) -> Runner:
-    runner = Runner(Position.from_sfen(OPEN), params=params, capacity=1, memory_mb=MEMORY_MB)
+def searched(params: SearchParams, nodes: int = NODES, memory_mb: int = 64) -> Runner:
+    runner = Runner(Position.from_sfen(OPEN), params=params, capacity=1, memory_mb=memory_mb)
     runner.run(nodes)
     runner.search.check_invariants()
     return runner
@@ -103,6 +101,10 @@ def test_new_positions_gain_by_the_errors_of_like_ones(share: float) -> None:
         fmean(model.root.branches[runner.search.lines(1)[0].move.usi()].values), abs=1e-4
     )
     assert visits(runner) != visits(searched(plain_parameters()))
+
+
+def test_small_and_large_trees_find_the_same() -> None:
+    assert visits(searched(corrected(0.5), 3000, 4)) == visits(searched(corrected(0.5), 3000, 256))
 
 
 def test_a_cache_holds_what_the_network_said() -> None:
