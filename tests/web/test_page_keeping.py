@@ -510,6 +510,7 @@ def test_a_server_that_starts_again_finds_the_edits_and_the_settings(
     first = serve()
     page = quiet(open_page, first)
     open_text(page, KIF)
+    expect(names(page)).to_have_count(6)
     page.locator("#comment").fill("考え中")
     page.locator(".settings > summary").click()
     page.get_by_label("Language").select_option("ja")
