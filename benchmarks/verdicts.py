@@ -1,6 +1,7 @@
 """How far the verdicts of an analysis hold: the share of moves whose class changes beside searches of 20 000 nodes.
 
     python benchmarks/verdicts.py [--json] [--nodes 400] [--plies 8] [--reference 20000] [--known FILE] [GAME...]
+    python benchmarks/verdicts.py --network '<sparse>' --nodes 3200 --reference-network '<5x64>' ...
 
 The classes are those of `fukayomi analyse`: no mistake, inaccuracy, dubious, mistake, blunder. There are two ways to
 them. "separate_searches" is what analyses usually do: each position is searched, in the order of the game and with a
@@ -9,6 +10,8 @@ analyse`: the move is compared with the best one in the tree of the position bef
 searched deeper; it may spend as many nodes on a game as the other.
 
 Both are compared with both references: the same two ways with 20 000 nodes, separate searches with a new tree for each.
+Another network may find those, so that two networks are compared beside the same at equal time: `cpu_seconds` is what
+the judging took, without the references.
 
 Each game is judged on --plies moves in a row, elsewhere in each. The references take minutes to hours; with --known
 they are written to a file as they are found, and a run goes on where the last one ended.
@@ -17,6 +20,7 @@ they are written to a file as they are found, and a run goes on where the last o
 import argparse
 import json
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -99,16 +103,19 @@ def one_tree(engine: Engine, window: Window, nodes: int) -> tuple[dict[int, floa
 class References:
     """What is found with many nodes, kept in a file of JSON lines."""
 
-    def __init__(self, nodes: int, path: Path | None) -> None:
+    def __init__(self, network: str, nodes: int, path: Path | None) -> None:
+        self.network = network
         self.nodes = nodes
         self._path = path
         self._judgements: dict[tuple[str, int], Judgement] = {}
         self._losses: dict[tuple[str, int], float] = {}
         for line in path.read_text().splitlines() if path is not None and path.exists() else ():
             entry = json.loads(line)
-            if entry["nodes"] == nodes and "loss" in entry:
+            if (entry["network"], entry["nodes"]) != (network, nodes):
+                continue
+            if "loss" in entry:
                 self._losses[entry["game"], entry["ply"]] = entry["loss"]
-            elif entry["nodes"] == nodes:
+            else:
                 self._judgements[entry["game"], entry["ply"]] = Judgement(entry["best"], entry["winrate"])
 
     def separate_searches(self, engine: Engine, window: Window) -> dict[int, float]:
@@ -131,8 +138,9 @@ class References:
 
     def _write(self, window: Window, ply: int, **found: object) -> None:
         if self._path is not None:
+            where = {"game": window.name, "ply": ply, "network": self.network, "nodes": self.nodes}
             with self._path.open("a") as file:
-                file.write(json.dumps({"game": window.name, "ply": ply, "nodes": self.nodes, **found}) + "\n")
+                file.write(json.dumps(where | found) + "\n")
 
 
 @dataclass
@@ -140,6 +148,7 @@ class Count:
     """The moves that one way judges, beside both references."""
 
     nodes: int = 0
+    cpu_seconds: float = 0.0
     uncertain: int = 0
     changed: dict[str, int] = field(default_factory=lambda: {"separate_searches": 0, "one_tree": 0})
     changed_and_certain: dict[str, int] = field(default_factory=lambda: {"separate_searches": 0, "one_tree": 0})
@@ -153,24 +162,34 @@ class Count:
                 self.changed_and_certain[name] += is_changed and ply not in open_plies
 
 
-def measure(windows: list[Window], nodes: int, references: References) -> dict[str, object]:
+def opened(name: str) -> Engine:
+    return Engine(Network(name, device="native", batch_size=8, threads=1, cache_mb=0))
+
+
+def measure(windows: list[Window], network: str, nodes: int, references: References) -> dict[str, object]:
     separate, one = Count(), Count()
-    with Engine(Network(batch_size=16, threads=1)) as engine:
+    with opened(network) as engine, opened(references.network) as judge:
         for number, window in enumerate(windows, 1):
             wanted = {
-                "separate_searches": references.separate_searches(engine, window),
-                "one_tree": references.one_tree(engine, window),
+                "separate_searches": references.separate_searches(judge, window),
+                "one_tree": references.one_tree(judge, window),
             }
+            begin = time.process_time()
             found, spent = separate_searches(engine, window, nodes)
             separate.nodes += spent
+            separate.cpu_seconds += time.process_time() - begin
             separate.add(found, set(), wanted)
+            begin = time.process_time()
             found, spent, open_plies = one_tree(engine, window, nodes)
             one.nodes += spent
+            one.cpu_seconds += time.process_time() - begin
             one.add(found, open_plies, wanted)
             print(f"{number}/{len(windows)} {window.name}", file=sys.stderr)
     return {
         "moves": sum(window.last - window.first + 1 for window in windows),
+        "network": network,
         "nodes_per_position": nodes,
+        "reference_network": references.network,
         "reference_nodes": references.nodes,
         "separate_searches": asdict(separate),
         "one_tree": asdict(one),
@@ -181,6 +200,8 @@ def main() -> None:
     """Measure the games, and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("games", nargs="*", type=Path, metavar="GAME", help="game records (default: examples/game.csa)")
+    parser.add_argument("--network", default="<5x64>", help="the network that judges (default <5x64>)")
+    parser.add_argument("--reference-network", metavar="NETWORK", help="that of the references (default: the same)")
     parser.add_argument("--nodes", type=int, default=400, help="nodes per position (default 400)")
     parser.add_argument("--plies", type=int, default=8, help="moves to judge in each game (default 8)")
     parser.add_argument("--reference", type=int, default=20_000, help="nodes per position of the reference")
@@ -188,7 +209,8 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     arguments = parser.parse_args()
     windows = [Window.of(path, number, arguments.plies) for number, path in enumerate(arguments.games or [EXAMPLE])]
-    figures = measure(windows, arguments.nodes, References(arguments.reference, arguments.known))
+    references = References(arguments.reference_network or arguments.network, arguments.reference, arguments.known)
+    figures = measure(windows, arguments.network, arguments.nodes, references)
     print(json.dumps(figures) if arguments.json else "\n".join(f"{name}: {value}" for name, value in figures.items()))
 
 
