@@ -55,10 +55,11 @@ Column<std::uint16_t> rows_of(const Position& position) {
 std::pair<Column<std::uint16_t>, MoveRowsArray> moves_of(const Position& position, const std::vector<Move>& moves) {
     SparseReader reader;
     reader.read(position.board());
+    for (const Move m : moves) require_legal(position.board(), m);
+    std::vector<MoveFeatures> features(moves.size());
+    reader.moves(moves, features.data());
     std::vector<std::uint16_t> labels, rows;
-    for (const Move m : moves) {
-        require_legal(position.board(), m);
-        const MoveFeatures found = reader.move(m);
+    for (const MoveFeatures& found : features) {
         labels.push_back(found.label);
         rows.insert(rows.end(), found.rows.begin(), found.rows.end());
     }

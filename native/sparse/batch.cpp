@@ -93,8 +93,9 @@ class PartReader {
         else
             generate_useful(pos, moves_);
         first_move_ = part_.labels.size();
-        for (const Move m : moves_) {
-            const MoveFeatures found = reader_.move(m);
+        features_.resize(moves_.size());
+        reader_.moves({moves_.begin(), moves_.size()}, features_.data());
+        for (const MoveFeatures& found : features_) {
             part_.labels.push_back(found.label);
             part_.groups.insert(part_.groups.end(), found.rows.begin(), found.rows.end());
         }
@@ -118,6 +119,7 @@ class PartReader {
     SparseReader reader_;
     std::array<std::uint16_t, MAX_SPARSE_ROWS> rows_;
     MoveList moves_;                                         // of the position
+    std::vector<MoveFeatures> features_;                     // of the moves
     std::size_t first_move_ = 0;                             // its place in the part
     std::array<std::int16_t, POLICY_LABELS> numbers_ = [] {  // of the position's moves, by label
         std::array<std::int16_t, POLICY_LABELS> none;

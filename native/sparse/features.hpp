@@ -81,11 +81,6 @@ class SparseReader {
     std::size_t rows(std::span<std::uint16_t, MAX_SPARSE_ROWS> out) const;
     // The features of legal moves of the position, as the board has them; `out` has room for them.
     void moves(std::span<const Move> moves, MoveFeatures* out) const;
-    MoveFeatures move(Move m) const {
-        MoveFeatures found;
-        moves({&m, 1}, &found);
-        return found;
-    }
     bool is_mirrored() const { return is_mirrored_; }
 
   private:
