@@ -8,6 +8,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <memory>
@@ -86,7 +87,9 @@ std::size_t checked_count(const Array<const std::int64_t>& offsets, std::size_t 
 }
 
 void require_below(const std::uint16_t* values, std::size_t count, std::size_t end, const char* what) {
-    for (std::size_t i = 0; i < count; ++i) require(values[i] < end, what);
+    std::uint16_t greatest = 0;
+    for (std::size_t i = 0; i < count; ++i) greatest = std::max(greatest, values[i]);
+    require(count == 0 || greatest < end, what);
 }
 
 struct TableShape {
