@@ -55,13 +55,13 @@ def make_sparse(folder: Path) -> Path:
     """The file of a network of 384 accumulators for the policy and as many for the value."""
     import torch
 
+    from fukayomi.learning.models import export_network
     from fukayomi.nn.sparse import SparseNetwork
     from fukayomi.nn.sparse_config import SparseConfig
-    from fukayomi.nn.sparse_file import save_sparse
 
     torch.manual_seed(1)
     path = folder / "random-384x384.sparse"
-    save_sparse(SparseNetwork(SparseConfig()), path)
+    export_network(SparseNetwork(SparseConfig()), path)
     return path
 
 

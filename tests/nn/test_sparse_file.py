@@ -22,10 +22,11 @@ from fukayomi._native import (
     sparse_rows,
 )
 from fukayomi.files.sparse_network import SparseFile, read_sparse_file
+from fukayomi.learning.models import export_network, probe_rows
 from fukayomi.nn.config import NetworkConfigError
 from fukayomi.nn.parameters import ExportError
 from fukayomi.nn.sparse import SQUARE_ROWS, SparseConfig, SparseNetwork, SparsePositions
-from fukayomi.nn.sparse_file import largest_sums, load_sparse, save_sparse
+from fukayomi.nn.sparse_file import largest_sums, load_sparse
 from fukayomi.shogi import Position
 
 CONFIG = SparseConfig(policy=64, value=64, shared=32, hidden=8)
@@ -39,7 +40,7 @@ def network() -> SparseNetwork:
 @pytest.fixture(scope="module")
 def file(network: SparseNetwork, tmp_path_factory: pytest.TempPathFactory) -> SparseFile:
     path = tmp_path_factory.mktemp("sparse") / "network.sparse"
-    save_sparse(network, path)
+    export_network(network, path)
     return read_sparse_file(path)
 
 
@@ -71,29 +72,29 @@ def test_what_is_written_comes_back(network: SparseNetwork, file: SparseFile) ->
     torch.testing.assert_close(loaded.value_rows.detach()[0].sum(dim=1)[kept], sums, rtol=0, atol=1e-5)
 
 
-def test_rows_that_occur_count_more(network: SparseNetwork, tmp_path: Path) -> None:
-    rows = np.arange(SQUARE_ROWS, SQUARE_ROWS + 50).astype(np.uint16)
+def test_the_largest_weights_of_groups_are_clipped_for_the_others(tmp_path: Path) -> None:
+    """The policy of positions decides how far; here no move of theirs has the largest weight."""
+    few = shaken_sparse(CONFIG, 0.02)
+    unseen = np.setdiff1d(np.arange(few.group_table.shape[1]), probe_rows().groups)
     with torch.no_grad():
-        few = shaken_sparse(CONFIG, 0.02)
-        few.others[:, :50] = 0.0625 * torch.randint(-1, 2, few.others[:, :50].shape)
-    none = np.empty(0, np.uint16)
-    positions = SparsePositions(rows, np.array([0, 50]), none, none.reshape(0, 8), np.array([0, 0]))
-    errors: list[float] = []
-    for which in (None, positions):
-        save_sparse(few, tmp_path / "a.sparse", which)
-        difference = load_sparse(tmp_path / "a.sparse").others[:, :50] - few.others[:, :50]
-        errors.append(difference.abs().mean().item())
-    assert errors[1] < 0.8 * errors[0]
+        few.group_table[0, int(unseen[0]), 0] = 4.0
+    export_network(few, tmp_path / "a.sparse")
+    loaded = load_sparse(tmp_path / "a.sparse").group_table.detach()
+    largest = loaded.max().item()
+    assert 0.75 < largest < 1.25
+    others = np.setdiff1d(np.arange(few.group_table.shape[1]), unseen[:1])
+    difference = (loaded - few.group_table.detach())[:, others].abs()
+    assert difference.max().item() <= 0.5 * largest / 127 + 1e-6
 
 
 def test_the_embedded_width_has_at_most_20_megabytes(tmp_path: Path) -> None:
-    save_sparse(SparseNetwork(SparseConfig()), tmp_path / "a.sparse")
+    export_network(SparseNetwork(SparseConfig()), tmp_path / "a.sparse")
     assert (tmp_path / "a.sparse").stat().st_size == 19_217_344
 
 
 def test_networks_have_widths_that_files_have(tmp_path: Path) -> None:
     for config in (CONFIG, SparseConfig(policy=128, value=64, shared=64, hidden=256)):
-        save_sparse(SparseNetwork(config), tmp_path / "a.sparse")
+        export_network(SparseNetwork(config), tmp_path / "a.sparse")
         assert load_sparse(tmp_path / "a.sparse").config == config
     for name, numbers in {
         "policy": (0, 96, 1088),
@@ -113,7 +114,7 @@ def test_a_network_that_is_not_finite_replaces_nothing(network: SparseNetwork, t
     with torch.no_grad():
         broken.bias[3] = torch.nan
     with pytest.raises(ExportError, match="bias"):
-        save_sparse(broken, path)
+        export_network(broken, path)
     assert path.read_bytes() == b"before"
 
 
@@ -135,7 +136,7 @@ def floats(network: SparseNetwork, positions: Sequence[Position]) -> tuple[NDArr
 
 def test_integers_are_close_to_floats(tmp_path: Path) -> None:
     network = shaken_sparse(SparseConfig(), 0.02)
-    save_sparse(network, tmp_path / "network.sparse")
+    export_network(network, tmp_path / "network.sparse")
     positions = [random_position(seed) for seed in range(40)]
     read = SparseInput(len(positions))
     for n, position in enumerate(positions):
@@ -181,11 +182,11 @@ def test_no_position_of_random_games_reaches_the_largest_sums() -> None:
 @pytest.mark.parametrize("place", [7, 64 + 9])
 def test_accumulators_that_16_bits_cannot_hold_get_fewer_steps_or_are_refused(tmp_path: Path, place: int) -> None:
     network, path = shaken_sparse(CONFIG, 0.02), tmp_path / "network.sparse"
-    save_sparse(network, path)
+    export_network(network, path)
     before = read_sparse_file(path).arrays()["tops"].astype(int)
     with torch.no_grad():
         network.bias[place] = 60.0
-    save_sparse(network, path)
+    export_network(network, path)
     file = read_sparse_file(path).arrays()
     assert 64 <= file["tops"][place] < before[place]
     others = np.arange(len(before)) != place
@@ -195,5 +196,5 @@ def test_accumulators_that_16_bits_cannot_hold_get_fewer_steps_or_are_refused(tm
     with torch.no_grad():
         network.bias[place] = -600.0
     with pytest.raises(ExportError, match=rf"accumulator {place} could reach [\d,]+ steps, and 16 bits hold 32,767"):
-        save_sparse(network, path)
+        export_network(network, path)
     assert path.read_bytes() == written

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from fukayomi import _native
-from fukayomi._native import FEATURES2
+from fukayomi._native import FEATURES2, encode_hcp, sparse_batch
 from fukayomi.engine.choice import load
 from fukayomi.engine.evaluation import sample_positions
 from fukayomi.engine.evaluators import EvaluatorError
@@ -36,7 +36,7 @@ from fukayomi.nn.dlshogi import load_dlshogi, save_dlshogi
 from fukayomi.nn.export import Agreement, check_agreement, compare, export_module, export_onnx, features2_of
 from fukayomi.nn.network import PolicyValueNetwork
 from fukayomi.nn.parameters import AnyNetwork, ExportError, build_network, load_parameters, save_parameters
-from fukayomi.nn.sparse import SparseNetwork
+from fukayomi.nn.sparse import SparseNetwork, SparsePositions
 from fukayomi.nn.sparse_file import load_sparse, save_sparse
 from fukayomi.nn.unfolding import load_onnx, normalise
 from fukayomi.shogi import Position
@@ -203,8 +203,20 @@ def _export_onnx(network: nn.Module, path: Path, *, half: bool) -> Agreement:
     return agreement
 
 
+def probe_rows() -> SparsePositions:
+    """The rows and moves of `probe_positions`, for a sparse network."""
+    hcps = np.frombuffer(b"".join(encode_hcp(position) for position in probe_positions()), np.uint8).reshape(-1, 32)
+    none = np.empty(0, np.uint16)
+    *read, _ = sparse_batch(hcps, np.zeros(len(hcps) + 1, np.int64), none, none, 1)
+    return SparsePositions(*read)
+
+
+def _save_sparse(network: SparseNetwork, path: Path) -> None:
+    save_sparse(network, path, probe_rows())
+
+
 SPARSE_WRITERS: dict[str, Callable[[SparseNetwork, Path], None]] = {
-    SPARSE_SUFFIX: save_sparse,
+    SPARSE_SUFFIX: _save_sparse,
     ".safetensors": save_parameters,
 }
 """Writers of a sparse network, by the end of the file's name."""

@@ -1,8 +1,9 @@
 """Sparse networks as files in integers: what `native/sparse/network.hpp` computes with.
 
 A column of the table has steps of its own: 64 to 1023 of them are 1, where the accumulator is clipped. Few steps hold
-large weights, many hold small ones exactly; those with the least error are taken, where a row counts as often as it
-occurs in the given positions, and which no position of a game drives out of 16 bits.
+large weights, many hold small ones exactly; those with the least error are taken which no position of a game drives
+out of 16 bits. All groups of moves share one step, and the few largest weights are clipped: with the step of the least
+squared error the policy of a trained network lost four times as much as with the one that is chosen by the policy.
 """
 
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any, cast
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch.func import functional_call
 
 from fukayomi._native import SPARSE_ROWS, sparse_kept_rows
 from fukayomi.files.atomic import replace_file
@@ -31,13 +33,13 @@ _PIECES = [18, 4, 4, 4, 2, 2, 4, 1, 18, 4, 4, 4, 2, 2]  # in a game, of the kind
 _Floats = NDArray[np.float32]
 
 
-def save_sparse(network: SparseNetwork, path: Path | str, positions: SparsePositions | None = None) -> None:
+def save_sparse(network: SparseNetwork, path: Path | str, positions: SparsePositions) -> None:
     """Write a network in integers; an existing file is replaced once the new one is complete.
 
     Args:
         network: The network.
         path: The file.
-        positions: What the network will see, some thousands or more; without them all rows count alike.
+        positions: Some of games, whose policies choose the step of the groups of moves.
 
     Raises:
         ExportError: A parameter is not finite, or an accumulator too large for 16 bits.
@@ -49,8 +51,7 @@ def save_sparse(network: SparseNetwork, path: Path | str, positions: SparsePosit
     widths = SparseWidths(**dict(config))
     kept = sparse_kept_rows()
     table = _rows(network.table())[kept]
-    counts = np.ones(SPARSE_ROWS) if positions is None else np.bincount(positions.rows, minlength=SPARSE_ROWS) + 0.01
-    tops = _within_reach(_best_tops(table, counts[kept].astype(np.float32)), table, _numpy(network.bias), kept)
+    tops = _within_reach(_best_tops(table), table, _numpy(network.bias), kept)
     arrays: dict[str, NDArray[Any]] = {
         "tops": tops.astype(np.uint16),
         "bias": _rounded(_numpy(network.bias) * tops, np.int16),
@@ -59,12 +60,8 @@ def save_sparse(network: SparseNetwork, path: Path | str, positions: SparsePosit
     label_rows = [_scaled(row, np.int8) for row in _rows(network.label_table)]
     arrays["label_table"] = np.array([row for _, row in label_rows])
     arrays["label_scales"] = np.array([step / NUMBER for step, _ in label_rows], np.float32)
-    group_rows = _rows(network.group_table)
-    group_counts = (
-        None if positions is None else np.bincount(positions.groups.ravel(), minlength=len(group_rows)) + 0.01
-    )
-    group_step = _best_step(group_rows, group_counts)
-    arrays["group_table"] = _rounded(group_rows / group_step, np.int8)
+    group_step = _best_group_step(network, positions)
+    arrays["group_table"] = _rounded(_rows(network.group_table) / group_step, np.int8)
     biases = [_numpy(network.label_bias), _numpy(network.group_bias)]
     bias_step, both = _scaled(np.concatenate(biases), np.int16)
     arrays["label_bias"], arrays["group_bias"] = np.split(both, [len(biases[0])])
@@ -151,22 +148,38 @@ def _scaled(numbers: NDArray[Any], kind: type[np.signedinteger[Any]]) -> tuple[f
     return step, _rounded(numbers / step, kind)
 
 
-def _best_step(rows: _Floats, counts: NDArray[Any] | None) -> float:
-    """The step of int8 with the least sum of squared errors of all rows that occur."""
-    weights = np.ones(len(rows)) if counts is None else counts
-    most = float(np.abs(rows).max(initial=0)) / 127 or 1.0
-    steps = most * np.linspace(0.2, 1, 33)
-    errors = [float(weights @ np.square(_rounded(rows / step, np.int8) * step - rows).sum(axis=1)) for step in steps]
-    return float(steps[np.argmin(errors)])
+def _best_group_step(network: SparseNetwork, positions: SparsePositions) -> float:
+    """The step of int8 for the groups of moves with which the policies of the positions differ least."""
+    table = network.group_table.detach()
+    most = table.abs().max().item() / 127 or 1.0
+    with torch.no_grad():
+        wanted = _log_policy(network, positions, table)
+        steps = most * np.linspace(0.2, 1, 33)
+        differences = [
+            (wanted.exp() * (wanted - _log_policy(network, positions, (table / step).round().clamp(-127, 127) * step)))
+            .sum()
+            .item()
+            for step in steps
+        ]
+    return float(steps[np.argmin(differences)])
 
 
-def _best_tops(table: _Floats, counts: _Floats) -> NDArray[np.int64]:
-    """For each column, the steps with the least sum of squared errors of all rows that occur."""
+def _log_policy(network: SparseNetwork, positions: SparsePositions, group_table: torch.Tensor) -> torch.Tensor:
+    """Logarithms of the probabilities of all moves, [M]."""
+    logits, _ = functional_call(network, {"group_table": group_table}, (positions,))
+    moves = torch.from_numpy(positions.move_offsets).diff()
+    largest = torch.segment_reduce(logits, "max", lengths=moves).repeat_interleave(moves)
+    sums = torch.segment_reduce((logits - largest).exp(), "sum", lengths=moves).repeat_interleave(moves)
+    return logits - largest - sums.log()
+
+
+def _best_tops(table: _Floats) -> NDArray[np.int64]:
+    """For each column, the steps with the least sum of squared errors of all rows."""
     best: list[int] = []
     for column in range(0, table.shape[1], BLOCK):  # a block stays in the cache
         block = np.ascontiguousarray(table[:, column : column + BLOCK])
         errors = [
-            counts @ np.square(np.clip(np.rint(block * top), -127, 127) / top - block)
+            np.square(np.clip(np.rint(block * top), -127, 127) / top - block).sum(axis=0)
             for top in _TOPS.astype(np.float32)
         ]
         best.extend(_TOPS[np.argmin(errors, axis=0)].tolist())
