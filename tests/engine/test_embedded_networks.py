@@ -8,7 +8,7 @@ import pytest
 import sparse_files
 from command_runs import run
 
-from fukayomi.engine import Engine, EvaluatorError, Network
+from fukayomi.engine import AnalysisQuery, AnalysisService, Engine, EvaluatorError, Network
 from fukayomi.engine import network as networks
 from fukayomi.engine.evaluators.backends.backend import Plan
 from fukayomi.engine.evaluators.backends.network_file import NetworkFile
@@ -124,6 +124,19 @@ def test_both_search_together(package: Path) -> None:
     with Network(["<sparse>", "<5x64>"], weights=[3, 1]) as network, Engine(network) as engine:
         assert network.name == "embedded network sparse, embedded network 5x64"
         assert engine.search(Position(), nodes=200).progress.nodes >= 200
+
+
+def test_an_analysis_has_the_same_time_with_both(package: Path) -> None:
+    for name, precision, nodes in (("<5x64>", "int16", 800), ("<sparse>", "int8", 6400)):
+        with Network(name, device="native", precision=precision, batch_size=8) as network, Engine(network) as engine:
+            limits = network.analysis_limits()
+            assert (limits.nodes, limits.time_ms, limits.multipv) == (nodes, 350, 3)
+            assert network.analysis_limits(time_ms=10).nodes is None
+            (position,) = engine.analyse("startpos").positions
+            assert position.limits == limits
+    with Network("<hash>") as network, AnalysisService(network) as service:
+        (answer,) = service.submit(AnalysisQuery()).result(60)
+        assert network.analysis_nodes == 800 <= answer.visits < 1600
 
 
 def test_the_doctor_measures_the_one_that_is_taken(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from fukayomi._native import SearchLine, SearchParams
 from fukayomi.engine.analysis.analyser import analyse_record
-from fukayomi.engine.analysis.game_analysis import GameAnalysis, SearchLimits
+from fukayomi.engine.analysis.game_analysis import GameAnalysis
 from fukayomi.engine.answer.move_choice import MoveChoice, has_limits, limits_of
 from fukayomi.engine.answer.output import search_infos
 from fukayomi.engine.control import Control, Lateness, Limits
 from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.network import Network
 from fukayomi.engine.search import Searcher, SearchResult, rows_of
-from fukayomi.engine.settings import ANALYSIS_CANDIDATES, ANALYSIS_NODES, ANALYSIS_TIME_MS, UsiSettings
+from fukayomi.engine.settings import ANALYSIS_CANDIDATES, UsiSettings
 from fukayomi.errors import InvalidValueError
 from fukayomi.listener import SILENT, Listener
 from fukayomi.shogi import Move, Position
@@ -194,8 +194,8 @@ class Engine:
             game: A record, a file with one, or a position with the moves that led to it, also as text ("startpos moves
                 7g7f 3c3d").
             nodes: Maximum number of positions to evaluate for each position, on average over a game with moves.
-            time_ms: Maximum search time (ms), in the same way. Without any limit: 800 nodes or 350 ms per position,
-                whichever comes first.
+            time_ms: Maximum search time (ms), in the same way. Without any limit: `Network.analysis_nodes` or 350 ms
+                per position, whichever comes first.
             multipv: Number of candidates to keep for each position.
             first: First ply to judge, from 1.
             last: Last ply to judge; None: the last of the game.
@@ -209,13 +209,10 @@ class Engine:
                 another game or network.
             OSError: The file cannot be read.
         """
-        if nodes is None and time_ms is None:
-            nodes, time_ms = ANALYSIS_NODES, ANALYSIS_TIME_MS
-
         record, engine = _record(game), str(self.network)
         if known is not None and not (known.engine == engine and known.is_of_game(record)):
             raise InvalidValueError("known is the analysis of another game, or by another network")
-        limits = SearchLimits(nodes, time_ms, multipv)
+        limits = self.network.analysis_limits(nodes, time_ms, multipv)
         return analyse_record(
             record, self.search, first, last, engine=engine, limits=limits, known=known, listener=listener
         )
@@ -322,8 +319,8 @@ def analyse(
         game: A record, a file with one, or a position with the moves that led to it, also as text ("startpos moves 7g7f
             3c3d").
         nodes: Maximum number of positions to evaluate for each position, on average over a game with moves.
-        time_ms: Maximum search time (ms), in the same way. Without any limit: 800 nodes or 350 ms per position,
-            whichever comes first.
+        time_ms: Maximum search time (ms), in the same way. Without any limit: `Network.analysis_nodes` or 350 ms per
+            position, whichever comes first.
         multipv: Number of candidates to keep for each position.
         first: First ply to judge, from 1.
         last: Last ply to judge; None: the last of the game.

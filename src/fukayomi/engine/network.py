@@ -11,8 +11,12 @@ from typing import TYPE_CHECKING, Any, TypeGuard, cast
 from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.evaluators.backends.backend import Plan
 from fukayomi.engine.settings import (
+    ANALYSIS_CANDIDATES,
+    ANALYSIS_NODES,
+    ANALYSIS_TIME_MS,
     DEFAULT_NAMES,
     INTERNAL_NETWORK,
+    SPARSE_ANALYSIS_NODES,
     Device,
     UsiSettings,
     is_network_name,
@@ -25,6 +29,7 @@ from fukayomi.usi.options import Options, Suggestion
 from fukayomi.usi.text import shorten
 
 if TYPE_CHECKING:
+    from fukayomi.engine.analysis.game_analysis import SearchLimits
     from fukayomi.engine.evaluation import Evaluation
     from fukayomi.engine.evaluator_pool import EvaluatorPool
     from fukayomi.engine.evaluators.protocol import Evaluator, NetworkModel
@@ -159,6 +164,30 @@ class Network:
         from fukayomi.engine.evaluator_pool import EvaluatorPool
 
         return EvaluatorPool(self.evaluators, cache_mb=self.settings.cache_mb)
+
+    @property
+    def analysis_nodes(self) -> int:
+        """The nodes of a search in an analysis that nobody limits: 800; 6 400 of a sparse network, in the same time."""
+        from fukayomi.engine.evaluators.backends.network_file import NetworkFile
+
+        is_sparse = self._file is not None and NetworkFile(self._file).is_sparse
+        return SPARSE_ANALYSIS_NODES if is_sparse else ANALYSIS_NODES
+
+    def analysis_limits(
+        self, nodes: int | None = None, time_ms: int | None = None, multipv: int = ANALYSIS_CANDIDATES
+    ) -> "SearchLimits":
+        """The limits of each search in the analysis of a game.
+
+        Args:
+            nodes: Maximum number of positions to evaluate.
+            time_ms: Maximum time (ms). Without any limit: `analysis_nodes` or 350 ms, whichever comes first.
+            multipv: Number of candidates to keep.
+        """
+        from fukayomi.engine.analysis.game_analysis import SearchLimits
+
+        if nodes is None and time_ms is None:
+            nodes, time_ms = self.analysis_nodes, ANALYSIS_TIME_MS
+        return SearchLimits(nodes, time_ms, multipv)
 
     @property
     def identity(self) -> str:

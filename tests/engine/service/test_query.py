@@ -16,8 +16,7 @@ ODD: list[Any] = [None, True, -1, 0, 1, 10, 2.5, "", "1", [], [1], ["7g7f"], [No
 
 def test_defaults() -> None:
     query = AnalysisQuery(moves=GAME)
-    assert (query.turns, query.visits, query.time_ms, query.multipv) == ((4,), 800, None, 3)
-    assert AnalysisQuery(time_ms=100).visits is None
+    assert (query.turns, query.visits, query.time_ms, query.multipv) == ((4,), None, None, 3)
     assert AnalysisQuery().position(0).sfen() == Position().sfen()
 
 

@@ -18,7 +18,7 @@ from fukayomi.cli.common.options import Model, parse_time
 from fukayomi.cli.common.text import json_text, print_problems
 from fukayomi.cli.engine.analysis_games import Game, distinct, read_games, reading_errors
 from fukayomi.cli.engine.analysis_run import AnalysisRun, locked
-from fukayomi.engine.settings import ANALYSIS_CANDIDATES, ANALYSIS_NODES, ANALYSIS_TIME_MS
+from fukayomi.engine.settings import ANALYSIS_CANDIDATES, ANALYSIS_NODES, ANALYSIS_TIME_MS, SPARSE_ANALYSIS_NODES
 from fukayomi.tabular import counted
 
 if TYPE_CHECKING:
@@ -29,7 +29,10 @@ if TYPE_CHECKING:
     from fukayomi.engine.report.files import AnalysisIndex, ReportFolder
     from fukayomi.shogi.record import Record
 
-BOTH_LIMITS = f"{ANALYSIS_NODES} nodes or {ANALYSIS_TIME_MS}ms per position, whichever comes first"
+BOTH_LIMITS = (
+    f"{ANALYSIS_NODES} nodes, of a sparse network {SPARSE_ANALYSIS_NODES}, or {ANALYSIS_TIME_MS}ms per position, "
+    "whichever comes first"
+)
 
 
 @dataclass(frozen=True)
@@ -101,22 +104,19 @@ def analyse(
     never replaced.
     """
     from fukayomi.cli.engine.analysis_run import open_network
-    from fukayomi.engine.analysis.game_analysis import SearchLimits
 
     first, last = _parse_range(report.plies)
     sources = [_source(each) for each in given]
     if report.number is not None and not _is_one_file(sources):
         raise typer.BadParameter("it counts the games of one file", param_hint="--game")
-    nodes, time_ms = search.nodes, search.time_ms
-    if nodes is None and time_ms is None:
-        nodes, time_ms = ANALYSIS_NODES, ANALYSIS_TIME_MS
     game = _single_game(sources, report.number)
     if game is not None and first > max(1, len(game.record)):
         outside = f"{report.plies!r} is outside the game, which has plies 1 to {len(game.record)}"
         raise typer.BadParameter(outside, param_hint="--range")
     out = report.out or (None if report.as_json else _default_folder(sources))
     with open_network(search.model, search.evaluator) as network:
-        run = AnalysisRun(network, SearchLimits(nodes, time_ms, search.multipv), first, last, report.png)
+        limits = network.analysis_limits(search.nodes, search.time_ms, search.multipv)
+        run = AnalysisRun(network, limits, first, last, report.png)
         if game is not None:
             _analyse_one(run, game, out, as_json=report.as_json)
         else:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 from fukayomi._native import MATE_CP, MAX_MOVES, MOST_PLIES
 from fukayomi.engine.analysis.game_analysis import Score
 from fukayomi.engine.search import has_score
-from fukayomi.engine.settings import ANALYSIS_CANDIDATES, ANALYSIS_NODES
+from fukayomi.engine.settings import ANALYSIS_CANDIDATES
 from fukayomi.errors import InvalidValueError
 from fukayomi.shogi import BLACK, START_SFEN, Color, Move, Position, ShogiError
 
@@ -50,7 +50,7 @@ class AnalysisQuery:
     turns: Sequence[int] = ()
     """The positions to search, each by the number of moves before it. Empty: the one after the last move."""
     visits: int | None = None
-    """Visits of each position. None: without `time_ms` 800."""
+    """Visits of each position. None: without `time_ms` those of the network (`Network.analysis_nodes`)."""
     time_ms: int | None = None
     """Time of each position (ms), from when its search begins."""
     multipv: int = ANALYSIS_CANDIDATES
@@ -78,8 +78,6 @@ class AnalysisQuery:
         if len(set(self.turns)) < len(self.turns):
             raise QueryError("turns: must be different numbers")
         object.__setattr__(self, "turns", self.turns or (len(self.moves),))
-        if self.visits is None and self.time_ms is None:
-            object.__setattr__(self, "visits", ANALYSIS_NODES)
         self._replay()
 
     @classmethod

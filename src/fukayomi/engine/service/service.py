@@ -7,7 +7,7 @@ trees share the batches of the network, so that many small searches cost what th
 import heapq
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Self
 
 from fukayomi.engine.answer.move_choice import declared_win
@@ -136,6 +136,8 @@ class AnalysisService:
             QueryError: Too many positions wait.
             RuntimeError: The service is closed.
         """
+        if query.visits is None and query.time_ms is None:
+            query = replace(query, visits=self.network.analysis_nodes)
         running = RunningQuery(self, query, listener)
         with self._changed:
             if self._is_closed:

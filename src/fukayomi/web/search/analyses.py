@@ -26,6 +26,7 @@ from fukayomi.web.state import State
 if TYPE_CHECKING:
     from fukayomi.engine.analysis.game_analysis import GameAnalysis, PositionAnalysis, SearchLimits
     from fukayomi.engine.engine import Engine
+    from fukayomi.engine.network import Network
     from fukayomi.engine.search import SearchResult
 
 MOST_JOBS = 16
@@ -46,15 +47,11 @@ class JobLimits(Question):
     time_ms: Annotated[int, Field(ge=1, le=MOST_JOB_TIME_MS)] | None = None
     multipv: Annotated[int, Field(ge=1, le=MOST_JOB_CANDIDATES)] | None = None
 
-    def limits(self) -> "SearchLimits":
-        """The limits for the search."""
-        from fukayomi.engine.analysis.game_analysis import SearchLimits
-        from fukayomi.engine.settings import ANALYSIS_CANDIDATES, ANALYSIS_NODES, ANALYSIS_TIME_MS
+    def of(self, network: "Network") -> "SearchLimits":
+        """The limits for the search by a network."""
+        from fukayomi.engine.settings import ANALYSIS_CANDIDATES
 
-        nodes, time_ms = self.nodes, self.time_ms
-        if nodes is None and time_ms is None:
-            nodes, time_ms = ANALYSIS_NODES, ANALYSIS_TIME_MS
-        return SearchLimits(nodes, time_ms, self.multipv or ANALYSIS_CANDIDATES)
+        return network.analysis_limits(self.nodes, self.time_ms, self.multipv or ANALYSIS_CANDIDATES)
 
 
 class JobQuestion(Question):
@@ -77,7 +74,7 @@ class Job:
 
     number: int
     record: Record
-    limits: "SearchLimits"
+    limits: JobLimits
     known: "GameAnalysis | None"
     total: int
     """Positions."""
@@ -142,7 +139,7 @@ class Jobs:
             if known is not None and not known.is_of_game(record):
                 known = None
             self._number += 1
-            job = Job(self._number, record, question.limits.limits(), known, len(record) + 1)
+            job = Job(self._number, record, question.limits, known, len(record) + 1)
             self._jobs[job.number] = job
             over = [job for job in self._jobs.values() if job.state not in ("waiting", "running")]
             for old in over[:-MOST_JOBS]:
@@ -236,7 +233,8 @@ class Jobs:
         if job.known is not None and job.known.engine != job.engine:
             job.known = None
         search = partial(self._search, job, engine)
-        for position in analyse_positions(job.record, search, limits=job.limits, known=job.known):
+        limits = job.limits.of(engine.network)
+        for position in analyse_positions(job.record, search, limits=limits, known=job.known):
             job.positions.append(position)
             job.done = len(job.positions)
             self._tell(job)
