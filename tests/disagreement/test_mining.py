@@ -147,17 +147,17 @@ def disagreement(line: str, a: float, b: float, moves: tuple[str, str] = ("6a7b"
 
 
 @pytest.mark.parametrize(
-    ("a", "b", "moves", "verdict"),
+    ("a", "b", "moves", "pairs", "verdict"),
     [
-        (0.9, 0.4, ("6a7b", "6a7b"), Verdict.A_BLIND),
-        (0.2, 0.05, ("6a7b", "6a7b"), Verdict.UNRESOLVED),  # eight games are too few
-        (0.5, 0.5, ("6a7b", "4a3b"), Verdict.UNRESOLVED),  # White loses after both
+        (0.9, 0.4, ("6a7b", "6a7b"), 12, Verdict.A_BLIND),
+        (0.2, 0.05, ("6a7b", "6a7b"), 4, Verdict.UNRESOLVED),  # eight games are too few
+        (0.5, 0.5, ("6a7b", "4a3b"), 4, Verdict.UNRESOLVED),  # White loses after both
     ],
 )
-def test_games_decide(a: float, b: float, moves: tuple[str, str], verdict: Verdict, tmp_path: Path) -> None:
+def test_games_decide(a: float, b: float, moves: tuple[str, str], pairs: int, verdict: Verdict, tmp_path: Path) -> None:
     """White loses whoever plays: the player who says so is right, of White's position as of Black's after it."""
     players = {name: {"network": "<sparse>", "clock": f"nodes={nodes}"} for name, nodes in (("a", 16), ("b", 32))}
-    settings = DisagreementSettings(**disagree_run.small(pairs=4, **players))
+    settings = DisagreementSettings(**disagree_run.small(pairs=pairs, **players))
     assert settings.a is not None
     assert settings.b is not None
     found = [disagreement(LOST, a, b, moves)]
@@ -168,7 +168,7 @@ def test_games_decide(a: float, b: float, moves: tuple[str, str], verdict: Verdi
     assert [each.score for each in judged] == [0.0, 1.0][: len(found)]
     assert [each.is_about_moves for each in judged] == [a == b] * len(found)
     played = list(read_games(tmp_path / "judging"))
-    assert len(played) == 16
+    assert len(played) == 4 * pairs
     assert sum(each.games for each in judged) == len({game.moves for game in played})
 
 
