@@ -207,8 +207,10 @@ def probe_rows() -> SparsePositions:
     """The rows and moves of `probe_positions`, for a sparse network."""
     hcps = np.frombuffer(b"".join(encode_hcp(position) for position in probe_positions()), np.uint8).reshape(-1, 32)
     none = np.empty(0, np.uint16)
-    *read, _ = sparse_batch(hcps, np.zeros(len(hcps) + 1, np.int64), none, none, 1)
-    return SparsePositions(*read)
+    rows, row_offsets, labels, groups, move_offsets, _ = sparse_batch(
+        hcps, np.zeros(len(hcps) + 1, np.int64), none, none, 1
+    )
+    return SparsePositions(rows, row_offsets, labels, groups, move_offsets)
 
 
 def _save_sparse(network: SparseNetwork, path: Path) -> None:

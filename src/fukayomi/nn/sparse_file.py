@@ -167,7 +167,7 @@ def _best_group_step(network: SparseNetwork, positions: SparsePositions) -> floa
 def _log_policy(network: SparseNetwork, positions: SparsePositions, group_table: torch.Tensor) -> torch.Tensor:
     """Logarithms of the probabilities of all moves, [M]."""
     logits, _ = functional_call(network, {"group_table": group_table}, (positions,))
-    moves = torch.from_numpy(positions.move_offsets).diff()
+    moves = torch.as_tensor(positions.move_offsets).diff()
     largest = torch.segment_reduce(logits, "max", lengths=moves).repeat_interleave(moves)
     sums = torch.segment_reduce((logits - largest).exp(), "sum", lengths=moves).repeat_interleave(moves)
     return logits - largest - sums.log()
