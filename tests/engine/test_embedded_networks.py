@@ -126,7 +126,7 @@ def test_both_search_together(package: Path) -> None:
         assert engine.search(Position(), nodes=200).progress.nodes >= 200
 
 
-def test_an_analysis_has_the_same_time_with_both(package: Path) -> None:
+def test_an_analysis_gives_each_its_own_nodes(package: Path) -> None:
     for name, precision, nodes in (("<5x64>", "int16", 800), ("<sparse>", "int8", 6400)):
         with Network(name, device="native", precision=precision, batch_size=8) as network, Engine(network) as engine:
             limits = network.analysis_limits()

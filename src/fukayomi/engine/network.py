@@ -167,7 +167,7 @@ class Network:
 
     @property
     def analysis_nodes(self) -> int:
-        """The nodes of a search in an analysis that nobody limits: 800; 6 400 of a sparse network, in the same time."""
+        """The nodes of a search in an analysis that nobody limits: 800; 6 400 of a sparse network, in less time."""
         from fukayomi.engine.evaluators.backends.network_file import NetworkFile
 
         is_sparse = self._file is not None and NetworkFile(self._file).is_sparse

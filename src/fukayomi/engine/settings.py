@@ -21,7 +21,7 @@ ANALYSIS_NODES, SPARSE_ANALYSIS_NODES = 800, 6400
 ANALYSIS_TIME_MS = 350
 """Limits of each search in the analysis of a game. Both hold unless the user sets one: the nodes on a fast computer,
 the time on a slow one, so that a game of 120 plies takes less than a minute. A sparse network searches its nodes in
-the time in which the embedded residual one searches 800."""
+less time than the embedded residual one searches 800 (``benchmarks/verdicts.py`` counts both)."""
 ANALYSIS_CANDIDATES = 3
 """Candidates that an analysis keeps for each position. The search has them anyway: more cost no time."""
 MOST_DEVICES = 8
