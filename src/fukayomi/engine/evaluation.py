@@ -133,19 +133,31 @@ def _evaluate_batch(
         result.labels[start + i, : len(moves)] = position.legal_labels()
     evaluator.run(slot, len(positions))
     rows = slice(start, start + len(positions))
-    result.probabilities[rows] = _probabilities(slot, len(positions), result.probabilities.shape[1])
+    logits = slot.logits[: len(positions), : result.probabilities.shape[1]]
+    result.probabilities[rows] = _probabilities(logits, result.counts[rows])
     result.winrates[rows] = slot.values[: len(positions)]
 
 
-def evaluate_packed(evaluator: "Evaluator", batches: "Iterable[NDArray[np.uint8]]") -> Generator[Evaluation]:
+_LEAST_ROWS = 256
+
+
+def rows_at_once(evaluator: "Evaluator") -> int:
+    """A good number of positions in a part for `evaluate_packed`: some whole batches.
+
+    A batch may be as small as four positions, for which Python takes longer than a network.
+    """
+    return -(-_LEAST_ROWS // evaluator.batch_size) * evaluator.batch_size
+
+
+def evaluate_packed(evaluator: "Evaluator", parts: "Iterable[NDArray[np.uint8]]") -> Generator[Evaluation]:
     """Evaluate packed positions at the evaluator's own rate: it goes on while the caller uses what it got.
 
     Args:
         evaluator: It runs as many batches at once as it has slots.
-        batches: The positions as hcp, uint8 [N, 32], each with at most `evaluator.batch_size` rows.
+        parts: The positions as hcp, uint8 [N, 32]; each part is one slot's, which takes batch after batch of it.
 
     Yields:
-        The evaluation of each batch, in order.
+        The evaluation of each part, in order.
 
     Raises:
         EvaluatorError: The evaluator failed.
@@ -155,7 +167,7 @@ def evaluate_packed(evaluator: "Evaluator", batches: "Iterable[NDArray[np.uint8]
     for _ in range(evaluator.slots):
         slots.put(evaluator.allocate(evaluator.batch_size))
 
-    def evaluate_batch(hcps: "NDArray[np.uint8]") -> Evaluation:
+    def evaluate_part(hcps: "NDArray[np.uint8]") -> Evaluation:
         slot = slots.get()
         try:
             return _evaluate_hcps(evaluator, slot, hcps)
@@ -165,8 +177,8 @@ def evaluate_packed(evaluator: "Evaluator", batches: "Iterable[NDArray[np.uint8]
     pending: deque[Future[Evaluation]] = deque()
     with ThreadPoolExecutor(evaluator.slots, "fukayomi-evaluation") as threads:
         try:
-            for hcps in batches:
-                pending.append(threads.submit(evaluate_batch, hcps))
+            for hcps in parts:
+                pending.append(threads.submit(evaluate_part, hcps))
                 if len(pending) > evaluator.slots:
                     yield pending.popleft().result()
             while pending:
@@ -181,27 +193,33 @@ def _evaluate_hcps(evaluator: "Evaluator", slot: "Slot", hcps: "NDArray[np.uint8
 
     from fukayomi._native import MAX_MOVES
 
-    rows = len(hcps)
-    moves, labels = np.zeros((rows, MAX_MOVES), np.uint16), np.zeros((rows, MAX_MOVES), np.uint16)
-    slot.input.write_hcps(hcps, moves, labels)
-    evaluator.run(slot, rows)
-    counts = slot.input.counts[:rows].copy()
+    total = len(hcps)
+    moves, labels = np.zeros((total, MAX_MOVES), np.uint16), np.zeros((total, MAX_MOVES), np.uint16)
+    logits, values = np.zeros((total, MAX_MOVES), np.float32), np.zeros(total, np.float32)
+    counts = np.zeros(total, np.uint16)
+    for begin in range(0, total, slot.capacity):
+        rows = slice(begin, min(begin + slot.capacity, total))
+        count = rows.stop - begin
+        slot.input.write_hcps(hcps[rows], moves[rows], labels[rows])
+        evaluator.run(slot, count)
+        counts[rows], values[rows] = slot.input.counts[:count], slot.values[:count]
+        logits[rows] = slot.logits[:count]
     width = int(counts.max(initial=0))
     return Evaluation(
-        winrates=slot.values[:rows].copy(),
+        winrates=values,
         counts=counts,
         moves=moves[:, :width],
         labels=labels[:, :width],
-        probabilities=_probabilities(slot, rows, width),
+        probabilities=_probabilities(logits[:, :width], counts),
     )
 
 
-def _probabilities(slot: "Slot", rows: int, width: int) -> "NDArray[np.float32]":
-    """The softmax of the logits of the legal moves: float32 [rows, width], 0 behind them."""
+def _probabilities(logits: "NDArray[np.float32]", counts: "NDArray[np.uint16]") -> "NDArray[np.float32]":
+    """The softmax of the first `counts` logits of each row, with 0 behind them: float32 [N, M]."""
     import numpy as np
 
-    is_move = np.arange(width) < slot.input.counts[:rows, None]
-    logits = np.where(is_move, slot.logits[:rows, :width], -np.inf)
+    width = logits.shape[1]
+    logits = np.where(np.arange(width) < counts[:, None], logits, -np.inf)
     highest = logits.max(axis=1, keepdims=True, initial=-np.inf)
     odds = np.exp(logits - np.where(np.isfinite(highest), highest, 0))
     # From left to right, so that the zeros behind the moves, whose number depends on the other rows, change no bit.

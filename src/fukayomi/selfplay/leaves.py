@@ -23,7 +23,7 @@ from fukayomi import _native
 from fukayomi._native import FinishedGame, KeySet, SelfplayPool
 from fukayomi.data.formats.format import DataFileError
 from fukayomi.data.records.reading import Skipped
-from fukayomi.engine.evaluation import evaluate_packed
+from fukayomi.engine.evaluation import evaluate_packed, rows_at_once
 from fukayomi.engine.network import Network
 from fukayomi.files.atomic import replace_file
 from fukayomi.files.disk import Room
@@ -297,11 +297,11 @@ def _read_starts(files: Sequence[Path | str], begin: Plies, seed: int, listener:
     read = size = 0
 
     def thin() -> NDArray[np.uint8]:
-        positions = np.unique(np.concatenate([kept, *waiting]), axis=0)
-        if len(positions) > MOST_STARTS:
-            order = np.argsort(_native.hash_keys(np.ascontiguousarray(positions)) ^ np.uint64(seed * _ODD % 2**64))
-            positions = positions[np.sort(order[:MOST_STARTS])]
-        return positions
+        positions = np.concatenate([kept, *waiting])
+        keys, first = np.unique(_native.hash_keys(positions), return_index=True)
+        if len(keys) > MOST_STARTS:
+            first = first[np.argsort(keys ^ np.uint64(seed * _ODD % 2**64))[:MOST_STARTS]]
+        return positions[np.sort(first)]
 
     for batch in read_batches(inputs, begin, skipped, check=True):
         waiting.append(np.ascontiguousarray(batch.games.hcps[batch.chosen]))
@@ -447,9 +447,9 @@ class _Run:
 def _taught(leaves: bytes, teacher: Network) -> bytes:
     """The same positions with what another network says of them."""
     games = _native.decode_hcpe3(np.frombuffer(leaves, np.uint8), True)
-    hcps, size = games.starts, teacher.evaluator.batch_size
-    batches = (hcps[begin : begin + size] for begin in range(0, len(hcps), size))
-    labels = [labels_of_evaluation(each, None, LEAST_SHARE) for each in evaluate_packed(teacher.evaluator, batches)]
+    hcps, size = games.starts, rows_at_once(teacher.evaluator)
+    parts = (hcps[begin : begin + size] for begin in range(0, len(hcps), size))
+    labels = [labels_of_evaluation(each, None, LEAST_SHARE) for each in evaluate_packed(teacher.evaluator, parts)]
     counts = np.concatenate([each.counts for each in labels])
     return _native.encode_hcpe3(
         hcps, games.results, games.opponents, games.plies, _joined(labels, "moves"), _joined(labels, "evals"),

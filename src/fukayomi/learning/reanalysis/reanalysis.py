@@ -24,7 +24,7 @@ from fukayomi.data.formats.kinds import DataFormat
 from fukayomi.data.jobs.job import Job
 from fukayomi.data.records.reading import Skipped
 from fukayomi.engine.control import Control, Limits
-from fukayomi.engine.evaluation import Evaluation, evaluate_packed
+from fukayomi.engine.evaluation import Evaluation, evaluate_packed, rows_at_once
 from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.network import Network
 from fukayomi.engine.search import Searcher
@@ -357,12 +357,12 @@ class _Targets:
 
 
 def _target_batches(task: _Task, chosen: NDArray[np.bool_], begin: int) -> Iterator[_Targets]:
-    """The chosen positions from number `begin` on, in batches of the network.
+    """The chosen positions from number `begin` on, in whole batches of the network.
 
-    The batches are the same wherever they begin, as long as that is the beginning of one: what a network says of a
+    They are the same wherever they begin, as long as that is the beginning of one: what a network says of a
     position may depend on its batch, in the last bit.
     """
-    size = task.network.evaluator.batch_size
+    size = rows_at_once(task.network.evaluator)
     rest: list[_Targets] = []
     for batch in _chosen_batches(task, chosen):
         games = batch.games
