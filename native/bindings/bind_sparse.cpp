@@ -87,9 +87,7 @@ std::size_t checked_count(const Array<const std::int64_t>& offsets, std::size_t 
 }
 
 void require_below(const std::uint16_t* values, std::size_t count, std::size_t end, const char* what) {
-    std::uint16_t greatest = 0;
-    for (std::size_t i = 0; i < count; ++i) greatest = std::max(greatest, values[i]);
-    require(count == 0 || greatest < end, what);
+    require(count == 0 || greatest({values, count}) < end, what);
 }
 
 struct TableShape {

@@ -73,6 +73,12 @@ struct Pair {
 
 }  // namespace
 
+std::uint16_t greatest(std::span<const std::uint16_t> rows) {
+    std::uint16_t found = 0;
+    for (const std::uint16_t row : rows) found = std::max(found, row);
+    return found;
+}
+
 void first_layer(const Bags& bags, const RowParts& parts, Widths widths, const FirstLayer& out, std::size_t threads) {
     const std::vector<std::uint16_t> rows = rows_that_occur(bags);
     const std::size_t size = bags.count * BLOCK;

@@ -7,10 +7,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace fukayomi {
 
 constexpr std::size_t BLOCK = 32;
+
+// The greatest of some rows; 0 of none.
+std::uint16_t greatest(std::span<const std::uint16_t> rows);
 
 // N positions with the rows of a table that each adds up: those from offsets[n] to offsets[n + 1].
 struct Bags {
