@@ -1,7 +1,8 @@
 """Mizar's definitions, read and checked without the package's reader and matcher: every entry after every ply.
 
-It follows what the program they were written for does with them (sylwi-kifu-vue, src/modules/castle.ts). An entry is
-found once. One that a tag excludes is found as well, and not shown.
+It follows what the program they were written for does with them (sylwi-kifu-vue, src/modules/castle.ts), but that a
+captured promoted piece counts as the piece in hand that it becomes. An entry is found once. One that a tag excludes is
+found as well, and not shown.
 """
 
 from collections.abc import Iterator, Sequence
@@ -101,4 +102,4 @@ def play(position: Position, move: Move) -> tuple[str, PieceType | None]:
         return "", None
     letter = next(letter for letter, csa in LETTERS.items() if TYPES[csa] is piece.type.unpromoted)
     text = "+" * piece.type.is_promoted + (letter if piece.color is Color.BLACK else letter.lower())
-    return f"{text}*{move.usi()}", None if taken is None else taken.type
+    return f"{text}*{move.usi()}", None if taken is None else taken.type.unpromoted

@@ -50,6 +50,15 @@ def test_positions_have_shares(lines: Path) -> None:
         ("角換わり", ["角換わり"], 2, None), ("後手四間飛車", ["後手四間飛車"], 1, None),
     ]  # fmt: skip
     assert len(found["problems"]) == 1
+    assert found["tables"][0]["omitted"] == 0
+    assert "not shown" not in printed
+
+
+@pytest.mark.parametrize("few", [("--top", 1), ("--min-count", 2)])
+def test_what_the_table_leaves_out_is_counted(lines: Path, few: tuple[str, int]) -> None:
+    assert "1 rarer combination not shown (--top, --min-count)" in run(lines, *few)[1]
+    (table,) = run_json(lines, *few)["tables"]
+    assert (len(table["rows"]), table["omitted"]) == (1, 1)
 
 
 def test_records_have_win_rates(games: Path) -> None:

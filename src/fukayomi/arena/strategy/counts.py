@@ -90,6 +90,8 @@ class StrategyTable(Tabular):
     games: int
     """All games of the group, including those of omitted rows."""
     combinations: tuple[StrategyRow, ...]
+    omitted: int = 0
+    """Rarer combinations that have no row."""
 
     def find(self, name: str) -> StrategyRow | None:
         """The row with this Japanese name, if there is one."""
@@ -186,8 +188,8 @@ def _table(
     for (tags, result), count in counts.items():
         results.setdefault(tags, {})[result] = count
     rows = [StrategyRow(tags, games := sum(found.values()), games / total, found) for tags, found in results.items()]
-    rows = sorted((row for row in rows if row.games >= min_count), key=lambda row: (-row.games, row.name))
-    return StrategyTable(group, english, total, tuple(rows[:top]))
+    frequent = sorted((row for row in rows if row.games >= min_count), key=lambda row: (-row.games, row.name))[:top]
+    return StrategyTable(group, english, total, tuple(frequent), len(rows) - len(frequent))
 
 
 def tables_csv(tables: Sequence[StrategyTable], by: SplitBy | None) -> bytes:

@@ -4,8 +4,8 @@ An entry is one shape with an id. It is written for Black, and becomes one defin
 with ``noturn`` it stays as it is written. Entries of the same id are alternatives.
 
 A strategy that ``tags_exclude`` rules out is not found at all; Mizar's program finds it and hides it. ``tags_disable``
-hides a strategy whenever it was found; in Mizar's program only if it was found before. Neither makes a difference in
-Mizar's own file.
+hides a strategy whenever it was found; in Mizar's program only if it was found before. A captured promoted piece counts
+as the piece in hand that it becomes; Mizar's program counts it as none. None of it makes a difference in Mizar's file.
 """
 
 import re

@@ -91,6 +91,9 @@ def _print_tables(counts: StrategyCounts, tables: list[StrategyTable], *, englis
             rates = (row.share, row.black_rate, row.white_rate, row.draw_rate)
             grid.add_row(row.english if english else row.name, f"{row.games:,}", *map(_percent, rates))
         console.print(grid)
+        if table.omitted:
+            rarer = counted(table.omitted, "rarer combination")
+            console.print(f"{rarer} not shown (--top, --min-count)")
     console.print(DRAWS_RULE)
     fewer = counts.below_rating + counts.undated
     console.print(counted(counts.games, "game") + (f"; left out: {left_out(counts)}" if fewer else ""))
@@ -122,7 +125,7 @@ def _as_json(counts: StrategyCounts, tables: list[StrategyTable], problems: list
                     "results": {result.name.lower(): count for result, count in sorted(row.results.items())},
                 }
                 for row in table.combinations
-            ]}
+            ], "omitted": table.omitted}
             for table in tables
         ],
         "problems": problems,
