@@ -284,6 +284,7 @@ Search::Descent Search::descend(Leaf& leaf, bool avoid_settled) {
         std::size_t slot = choice.edge;
         if (slot >= node.child_count) {
             slot = node.child_count;
+            if (slot == node.edge_count) throw std::logic_error("a node without moves to try counts as open");
             if (!tree_.add_child(i, choice.fpu, choice.edge)) return Descent::FULL;
         }
         const Index next = tree_.children(i).begin()[slot].node;

@@ -71,18 +71,20 @@ Tree::Taken Tree::take_back(Child& entry, std::size_t depth) {
     node.has_recurred = 0;
     const float q = 1.0F - entry.q;  // of moves without visits
     Child* entries = node.children != NOWHERE ? children(entry.node).begin() : nullptr;
+    bool is_settled = node.child_count == node.edge_count;
     for (std::size_t slot = 0; slot < node.child_count; ++slot) {
         taken.add_of_child(take_back(entries[slot], depth + 1));
         const Node& child = nodes_[entries[slot].node];
         if (child.has_recurred) node.has_recurred = 1;
         if (child.state == NodeState::NEW) entries[slot].q = q;
+        is_settled = is_settled && child.is_settled;
     }
+    // A node stays settled where what was taken back lies below moves that are proven, and others still recur.
+    if (node.proof == Proof::NONE) node.is_settled = is_settled;
     if (taken.visits == 0) return taken;
     taken.leave(node);
     entry.visits -= taken.visits;
-    if (node.proof != Proof::NONE) return taken;
-    node.is_settled = 0;
-    entry.q = static_cast<float>(node.value_sum / node.visits);
+    if (node.proof == Proof::NONE) entry.q = static_cast<float>(node.value_sum / node.visits);
     return taken;
 }
 

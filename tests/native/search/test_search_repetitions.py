@@ -210,3 +210,32 @@ def test_the_fourth_occurrence_is_a_draw_at_the_movers_value(moves: str, repeats
         assert line.mate is None
         assert [move.usi() for move in line.pv] == [repeats]
         assert (runner.search.lines(1)[0].move == line.move) == (value > 0.5)
+
+
+def test_a_node_stays_settled_where_visits_below_a_proven_move_are_taken_back() -> None:
+    """Its other moves recur, and still do: a search that looks for an open move must not look there."""
+    game, shuffle = "sfen k8/9/9/9/9/9/9/9/8K b - 1", ["1i2i", "9a9b"]
+    runner = Runner(Position.from_usi(game))
+    runner.run(20_000)
+    lines = {tuple(moves): words for moves, words in tree_lines(runner.search.tree_text())}
+    settled = 0
+    for moves, words in lines.items():
+        if words or list(moves[:2]) != shuffle or len(moves) < 4:
+            continue
+        position = Position.from_usi(f"{game} moves {' '.join(moves)}")
+        since = [_after(game, *moves[:count]) for count in range(2, len(moves))]
+        answers = {move.usi(): lines.get((*moves, move.usi())) or [""] for move in position.legal_moves}
+        recurs = [move for move, said in answers.items() if said[0] == "recurrence"]
+        if not recurs or any(_after(game, *moves, move) not in since for move in recurs):
+            continue
+        for move in answers.keys() - recurs:
+            after = Position.from_usi(f"{game} moves {' '.join(moves)} {move}")
+            runner.search.prove(after, after.turn, 3)
+        settled += 1
+    assert settled > 0
+    assert runner.search.set_position(Position.from_usi(f"{game} moves {' '.join(shuffle)}"))
+    check_tree(runner, f"{game} moves {' '.join(shuffle)}")
+
+
+def _after(game: str, *moves: str) -> tuple[str, str, tuple[int, ...]]:
+    return fields(Position.from_usi(f"{game} moves {' '.join(moves)}"))
