@@ -355,9 +355,8 @@ void bind_search_class(nb::module_& m) {
              "no bytes; positions whose logits or value `apply` would refuse are left out.")
         .def("labelled_nodes", &labelled_nodes, "least_visits"_a,
              "The positions of the tree that have at least so many visits, 2 or more, with what the search says of them, as bytes of\n"
-             "hcpe3: games of one move without a result. The policy has the shares of the visits and, as 32 more, of the network's own\n"
-             "policy; moves that are proven to lose have none. The evaluation is the mean value of the move with the most visits.\n"
-             "Without positions that are proven or whose value a repetition has decided.")
+             "hcpe3: games of one move without a result, with the shares of visits as the policy (moves that are proven to lose have\n"
+             "none) and the mean value as the evaluation. Without positions that are proven or whose value a repetition has decided.")
         .def("cancel", &Search::cancel, "batch"_a, unlocked, "Give up a gathered batch; its leaves can be gathered again.")
         .def("prove", &prove, "pos"_a, "winner"_a.none(), "mate_plies"_a = nb::none(),
              "Enter a result that was proven elsewhere, by a mate solver or a tablebase, say. It travels up the tree, and the\n"

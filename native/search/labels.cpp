@@ -74,49 +74,34 @@ std::vector<std::uint8_t> Search::labelled_leaves(Batch& batch, const float* log
     return labelled.take();
 }
 
-namespace {
-
-// For so many visits the network's own policy counts in the label of an inner node: few visits say little of single moves.
-constexpr float PRIOR_VISITS = 32.0F;
-
-}  // namespace
-
 std::vector<std::uint8_t> Search::labelled_nodes(std::uint32_t least_visits) const {
     LabelledPositions labelled;
     const Asking asking(mutex_);
-    if (root_ != nullptr) label_below(tree_.root(), root_->board, 0, std::max(least_visits, 2U), labelled);
+    if (root_ != nullptr) label_below(tree_.root(), root_->board, std::max(least_visits, 2U), labelled);
     return labelled.take();
 }
 
-void Search::label_below(Index i, const Board& board, std::size_t depth, std::uint32_t least_visits, LabelledPositions& labelled) const {
+void Search::label_below(Index i, const Board& board, std::uint32_t least_visits, LabelledPositions& labelled) const {
     const Node& node = tree_[i];
     if (node.visits < least_visits || node.state != NodeState::EXPANDED || node.children == NOWHERE) return;
     const std::span<const Child> children{tree_.children(i).begin(), node.child_count};
-    const EdgeSpan edges = tree_.edges(i);
-    const float temperature = params_.temperature_at(depth);
     std::vector<LabelledPositions::Share> policy;
-    std::vector<float> visits;
-    float all_priors = 0.0F, all_visits = 0.0F;
-    const Node* best = nullptr;
-    for (std::size_t slot = 0; slot < edges.size(); ++slot) {
-        const Node* const child = slot < children.size() ? &tree_[children[slot].node] : nullptr;
-        if (child != nullptr && child->proof == Proof::WIN) continue;  // for the opponent
-        if (child != nullptr && child->visits > (best != nullptr ? best->visits : 0)) best = child;
-        policy.push_back({edge_move(edges[slot]), std::pow(edge_prior(edges[slot]), temperature)});
-        visits.push_back(child != nullptr ? static_cast<float>(child->visits) : 0.0F);
-        all_priors += policy.back().share;
-        all_visits += visits.back();
+    float visits = 0.0F;
+    for (const Child& child : children) {
+        const Node& next = tree_[child.node];
+        if (next.proof == Proof::WIN) continue;  // for the opponent
+        policy.push_back({Move(next.move), static_cast<float>(next.visits)});
+        visits += policy.back().share;
     }
-    if (node.proof == Proof::NONE && !node.has_recurred && best != nullptr) {
-        for (std::size_t k = 0; k < policy.size(); ++k)
-            policy[k].share = (PRIOR_VISITS * policy[k].share / all_priors + visits[k]) / (PRIOR_VISITS + all_visits);
-        labelled.add(board, policy, best->value_sum / best->visits);
+    if (node.proof == Proof::NONE && !node.has_recurred && visits > 0.0F) {
+        for (LabelledPositions::Share& each : policy) each.share /= visits;
+        labelled.add(board, policy, 1.0 - node.value_sum / node.visits);
     }
     for (const Child& child : children) {
         if (tree_[child.node].visits < least_visits) continue;
         Board next = board;
         next.do_move(Move(tree_[child.node].move));
-        label_below(child.node, next, depth + 1, least_visits, labelled);
+        label_below(child.node, next, least_visits, labelled);
     }
 }
 

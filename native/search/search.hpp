@@ -116,9 +116,9 @@ class Search {
     // as visits (65535 times the share; shares below 1/512 are left out), the value as an evaluation, and no result. A batch that
     // was cancelled gives none; positions whose output `apply` would refuse are left out.
     std::vector<std::uint8_t> labelled_leaves(Batch& batch, const float* logits, const float* values) const;
-    // The same of the tree's positions that have at least so many visits, with what the search says of them. The policy: the visits of the
-    // moves and, as 32 more, the network's own; moves that are proven to lose have none. The evaluation: the mean value of the move with
-    // the most visits. Positions that are proven, and those whose value comes from a repetition, are left out.
+    // The same of the tree's positions that have at least so many visits, with what the search says of them: the visits of the moves as
+    // the policy (moves that are proven to lose have none), the mean value as the evaluation. Positions that are proven, and those whose
+    // value comes from a repetition, are left out.
     std::vector<std::uint8_t> labelled_nodes(std::uint32_t least_visits) const;
 
     // Enters a result that was proven elsewhere, at any time and from any thread. `winner`: none for a draw. `mate_plies`:
@@ -198,7 +198,7 @@ class Search {
     void count_playout(const Leaf& leaf) FUKAYOMI_REQUIRES(mutex_);
     void make_room(const Batch& batch);
     void undo(Batch& batch) FUKAYOMI_REQUIRES(mutex_);
-    void label_below(Index node, const Board& board, std::size_t depth, std::uint32_t least_visits, LabelledPositions& labelled) const
+    void label_below(Index node, const Board& board, std::uint32_t least_visits, LabelledPositions& labelled) const
         FUKAYOMI_REQUIRES(mutex_);
     void undo_collisions(Batch& batch) FUKAYOMI_REQUIRES(mutex_);
     bool is_over() const FUKAYOMI_REQUIRES(mutex_);

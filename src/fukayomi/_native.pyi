@@ -2180,9 +2180,8 @@ class Search:
     def labelled_nodes(self, least_visits: int) -> bytes:
         """
         The positions of the tree that have at least so many visits, 2 or more, with what the search says of them, as bytes of
-        hcpe3: games of one move without a result. The policy has the shares of the visits and, as 32 more, of the network's own
-        policy; moves that are proven to lose have none. The evaluation is the mean value of the move with the most visits.
-        Without positions that are proven or whose value a repetition has decided.
+        hcpe3: games of one move without a result, with the shares of visits as the policy (moves that are proven to lose have
+        none) and the mean value as the evaluation. Without positions that are proven or whose value a repetition has decided.
         """
 
     def cancel(self, batch: Batch) -> None:

@@ -217,10 +217,9 @@ def collect_leaves(
         collect_leaves("leaves", Network("small.onnx"), 1_000_000, teacher=Network())
         collect_leaves("nodes", Network("<sparse>"), 1_000_000, settings=LeafSettings(nodes=4000, searched=64))
 
-    With ``searched`` it writes the positions of the search trees that have so many visits, without those that are
-    proven won or lost, or whose value comes from a repetition. The policy has the shares of the visits and, as 32
-    visits more, of the network's own policy; the value is the mean of the most visited move. A position that several
-    searches of a game visited has the labels of the last.
+    With ``searched`` it writes the positions of the search trees that have so many visits: with the shares of the
+    visits as the policy and the mean value of the search, without those that are proven won or lost, or whose value
+    comes from a repetition. A position that several searches of a game visited has the labels of the last.
 
     Each becomes a game of one move, the best one, without a result: the policy as visits that add up to about 65535,
     without moves that have less than 1/512 of it, and the value as an evaluation. Train on them with val_lambda 1.

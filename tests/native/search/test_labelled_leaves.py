@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from search_runner import MATSURI, Runner
 
-from fukayomi._native import SearchParams, centipawns, decode_hcpe3, encode_hcp
+from fukayomi._native import centipawns, decode_hcpe3, encode_hcp
 from fukayomi.shogi import Position
 
 
@@ -64,9 +64,9 @@ def test_a_cancelled_batch_and_unusable_outputs_have_no_labels() -> None:
     assert runner.search.labelled_leaves(runner.batch, logits, values) == b""
 
 
-def test_positions_of_the_tree_are_labelled_with_visits_and_the_value_of_the_best_move() -> None:
-    position, params = Position.from_sfen(MATSURI), SearchParams()
-    runner = Runner(position, params=params)
+def test_positions_of_the_tree_are_labelled_with_visits_and_mean_value() -> None:
+    position = Position.from_sfen(MATSURI)
+    runner = Runner(position)
     runner.run(600)
     found = decode_hcpe3(np.frombuffer(runner.search.labelled_nodes(12), np.uint8), True)
     assert not found.damages
@@ -75,20 +75,17 @@ def test_positions_of_the_tree_are_labelled_with_visits_and_the_value_of_the_bes
     expected = sum(int(line[1]) >= 12 and len(line) == len(lines[0]) for line in lines)
     assert len(found.results) == expected > 20
     root = next(n for n in range(len(found.starts)) if found.starts[n].tobytes() == encode_hcp(position))
-    moves = runner.search.lines(1000)
-    priors = {line.move.raw: line.prior**params.softmax_temperature for line in moves}
-    all_priors, all_visits = sum(priors.values()), sum(line.visits for line in moves)
-    shares = {
-        line.move.raw: (32 * priors[line.move.raw] / all_priors + line.visits) / (32 + all_visits) for line in moves
-    }
+    moves = {line.move.raw: line.visits for line in runner.search.lines(1000) if line.visits > 0}
     first, last = int(found.candidates[root]), int(found.candidates[root + 1])
-    assert {
+    shares = {
         int(move): float(visits) / 65535
         for move, visits in zip(found.candidate_moves[first:last], found.candidate_visits[first:last], strict=True)
-    } == pytest.approx({move: share for move, share in shares.items() if share >= 1 / 512}, abs=1e-4)
-    assert int(found.moves[root]) == max(shares, key=lambda move: shares[move])
-    best = max(moves, key=lambda line: line.visits)
-    assert int(found.evals[root]) == centipawns(best.winrate)
+    }
+    total = sum(moves.values())
+    kept = {move: visits / total for move, visits in moves.items() if visits / total >= 1 / 512}
+    assert shares == pytest.approx(kept, abs=1e-4)
+    assert int(found.moves[root]) == max(moves, key=lambda move: moves[move])
+    assert int(found.evals[root]) == centipawns(1 - float(lines[0][2]))
 
 
 def test_proven_positions_are_not_labelled() -> None:
