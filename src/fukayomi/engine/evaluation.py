@@ -218,7 +218,7 @@ def _probabilities(logits: "NDArray[np.float32]", counts: "NDArray[np.uint16]") 
     """The softmax of the first `counts` logits of each row, with 0 behind them: float32 [N, M]."""
     import numpy as np
 
-    width = logits.shape[1]
+    width = int(logits.shape[1])
     logits = np.where(np.arange(width) < counts[:, None], logits, -np.inf)
     highest = logits.max(axis=1, keepdims=True, initial=-np.inf)
     odds = np.exp(logits - np.where(np.isfinite(highest), highest, 0))
