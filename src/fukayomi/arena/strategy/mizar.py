@@ -5,7 +5,8 @@ with ``noturn`` it stays as it is written. Entries of the same id are alternativ
 
 A strategy that ``tags_exclude`` rules out is not found at all; Mizar's program finds it and hides it. ``tags_disable``
 hides a strategy whenever it was found; in Mizar's program only if it was found before. A captured promoted piece counts
-as the piece in hand that it becomes; Mizar's program counts it as none. None of it makes a difference in Mizar's file.
+as the piece in hand that it becomes; Mizar's program counts it as none. None of it made a difference with Mizar's own
+file in the games that were compared (docs/strategies.md).
 """
 
 import re
