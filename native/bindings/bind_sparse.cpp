@@ -105,48 +105,38 @@ Bags bags_of(const Array<const std::uint16_t>& rows, const Array<const std::int6
     return bags;
 }
 
-struct Layer {
-    Bags bags;
-    Widths widths;
-};
-
 // Throws unless parts of the first layer, or their gradients, belong to the rest.
 template <class T>
-Layer layer_of(const Array<const std::uint16_t>& rows, const Array<const std::int64_t>& offsets, const Array<T>& squares,
-               const Array<T>& attacked, const Array<T>& placed, const Array<T>& others, const Array<T>& bias,
-               const Array<float>& accumulators, const Array<float>& policy, const Array<float>& value) {
+std::pair<Bags, FirstLayer> layer_of(const Array<const std::uint16_t>& rows, const Array<const std::int64_t>& offsets,
+                                     const Array<T>& squares, const Array<T>& attacked, const Array<T>& placed, const Array<T>& others,
+                                     const Array<T>& bias, const Array<float>& accumulators, const Array<float>& products) {
     const Bags bags = bags_of(rows, offsets, SPARSE_ROWS);
-    require(policy.ndim() == 2 && value.ndim() == 2 && policy.shape(0) == bags.count && value.shape(0) == bags.count &&
-                policy.shape(1) % BLOCK == 0 && value.shape(1) % BLOCK == 0,
-            "policy or value have a wrong shape");
-    const Widths widths{2 * policy.shape(1), 2 * value.shape(1)};
-    const std::size_t columns = widths.columns();
+    require(products.ndim() == 2 && products.shape(0) == bags.count && products.shape(1) % BLOCK == 0, "products have a wrong shape");
+    const std::size_t pairs = products.shape(1) / BLOCK, columns = 2 * pairs * BLOCK;
     require(squares.size() == SQUARE_ROWS * columns && attacked.size() == ROW_CONTENTS * ROW_ATTACKS * columns &&
                 placed.size() == ROW_CONTENTS * ROW_SQUARES * columns && others.size() == (SPARSE_ROWS - SQUARE_ROWS) * columns &&
                 bias.size() == columns,
             "a part of the rows has a wrong shape");
     require(accumulators.size() == bags.count * columns, "accumulators have a wrong shape");
-    return {bags, widths};
+    return {bags, {pairs, accumulators.data(), products.data()}};
 }
 
 void first_layer_forward(const Array<const std::uint16_t>& rows, const Array<const std::int64_t>& offsets,
                          const Array<const float>& squares, const Array<const float>& attacked, const Array<const float>& placed,
                          const Array<const float>& others, const Array<const float>& bias, const Array<float>& accumulators,
-                         const Array<float>& policy, const Array<float>& value, std::size_t threads) {
-    const auto [bags, widths] = layer_of(rows, offsets, squares, attacked, placed, others, bias, accumulators, policy, value);
+                         const Array<float>& products, std::size_t threads) {
+    const auto [bags, layer] = layer_of(rows, offsets, squares, attacked, placed, others, bias, accumulators, products);
     const Unlocked unlocked;
-    first_layer(bags, {squares.data(), attacked.data(), placed.data(), others.data(), bias.data()}, widths,
-                {accumulators.data(), policy.data(), value.data()}, threads);
+    first_layer(bags, {squares.data(), attacked.data(), placed.data(), others.data(), bias.data()}, layer, threads);
 }
 
 void first_layer_gradients(const Array<const std::uint16_t>& rows, const Array<const std::int64_t>& offsets,
-                           const Array<float>& accumulators, const Array<float>& policy, const Array<float>& value,
-                           const Array<float>& squares, const Array<float>& attacked, const Array<float>& placed,
-                           const Array<float>& others, const Array<float>& bias, std::size_t threads) {
-    const auto [bags, widths] = layer_of(rows, offsets, squares, attacked, placed, others, bias, accumulators, policy, value);
+                           const Array<float>& accumulators, const Array<float>& products, const Array<float>& squares,
+                           const Array<float>& attacked, const Array<float>& placed, const Array<float>& others, const Array<float>& bias,
+                           std::size_t threads) {
+    const auto [bags, layer] = layer_of(rows, offsets, squares, attacked, placed, others, bias, accumulators, products);
     const Unlocked unlocked;
-    first_layer_backward(bags, widths, {accumulators.data(), policy.data(), value.data()},
-                         {squares.data(), attacked.data(), placed.data(), others.data(), bias.data()}, threads);
+    first_layer_backward(bags, layer, {squares.data(), attacked.data(), placed.data(), others.data(), bias.data()}, threads);
 }
 
 void sum_weights_forward(const Array<const std::uint16_t>& rows, const Array<const std::int64_t>& offsets,
@@ -319,8 +309,9 @@ void bind_sparse(nb::module_& m) {
           "    `MOVE_ROWS`.\n\n"
           "Raises:\n    IllegalMoveError: A move is not legal.");
     m.def("first_layer", &first_layer_forward, array("rows"), array("offsets"), array("squares"), array("attacked"), array("placed"),
-          array("others"), array("bias"), array("accumulators"), array("policy"), array("value"), "threads"_a,
-          "Write for each position the bias and the sum of its rows, clipped to 0 to 1, and the products of their halves.\n\n"
+          array("others"), array("bias"), array("accumulators"), array("products"), "threads"_a,
+          "Write for each position the bias and the sum of its rows, clipped to 0 to 1, and the products of their halves: the first\n"
+          "layer of one head.\n\n"
           "Args:\n"
           "    rows: Rows of all positions: uint16 [K].\n"
           "    offsets: Position n has rows[offsets[n] : offsets[n + 1]]: int64 [N + 1].\n"
@@ -330,13 +321,12 @@ void bind_sparse(nb::module_& m) {
           "    others: The other rows: float32 [C / 32, rows, 32].\n"
           "    bias: float32 [C].\n"
           "    accumulators: The clipped sums: float32 [C / 32, N, 32], output.\n"
-          "    policy: The first half of the policy's accumulators times the second: float32 [N, P / 2], output.\n"
-          "    value: Likewise of the value: float32 [N, V / 2], output. P + V = C.\n"
+          "    products: The first half of the accumulators times the second: float32 [N, C / 2], output.\n"
           "    threads: CPU threads; the result does not depend on them.\n\n"
           "Raises:\n    ValueError: A shape is wrong, or a row is beyond the table.");
-    m.def("first_layer_backward", &first_layer_gradients, array("rows"), array("offsets"), array("accumulators"), array("policy"),
-          array("value"), array("squares"), array("attacked"), array("placed"), array("others"), array("bias"), "threads"_a,
-          "Write the gradients of the parts and the bias of `first_layer` from those of `policy` and `value`.");
+    m.def("first_layer_backward", &first_layer_gradients, array("rows"), array("offsets"), array("accumulators"), array("products"),
+          array("squares"), array("attacked"), array("placed"), array("others"), array("bias"), "threads"_a,
+          "Write the gradients of the parts and the bias of `first_layer` from those of `products`.");
     m.def("sum_weights", &sum_weights_forward, array("rows"), array("offsets"), array("weights"), array("out"),
           "Write for each position the sum of the weights, [rows], of its rows: float32 [N].\n\n"
           "Raises:\n    ValueError: A shape is wrong, or a row has no weight.");

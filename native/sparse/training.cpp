@@ -55,22 +55,6 @@ struct Transposed {
     }
 };
 
-// Two blocks whose columns are multiplied.
-struct Pair {
-    std::size_t first, second;
-    float* products;
-    std::size_t stride;
-    Pair(std::size_t number, Widths widths, const FirstLayer& layer) {
-        const std::size_t of_policy = widths.policy / 2 / BLOCK, of_value = widths.value / 2 / BLOCK;
-        const bool is_value = number >= of_policy;
-        const std::size_t place = is_value ? number - of_policy : number;
-        first = (is_value ? 2 * of_policy : 0) + place;
-        second = first + (is_value ? of_value : of_policy);
-        products = (is_value ? layer.value : layer.policy) + place * BLOCK;
-        stride = (is_value ? of_value : of_policy) * BLOCK;
-    }
-};
-
 }  // namespace
 
 std::uint16_t greatest(std::span<const std::uint16_t> rows) {
@@ -79,37 +63,32 @@ std::uint16_t greatest(std::span<const std::uint16_t> rows) {
     return found;
 }
 
-void first_layer(const Bags& bags, const RowParts& parts, Widths widths, const FirstLayer& out, std::size_t threads) {
+void first_layer(const Bags& bags, const RowParts& parts, const FirstLayer& out, std::size_t threads) {
     const std::vector<std::uint16_t> rows = rows_that_occur(bags);
     const std::size_t size = bags.count * BLOCK;
-    share_out(widths.columns() / 2 / BLOCK, threads, [&](std::size_t number) {
-        const Pair pair(number, widths, out);
+    share_out(2 * out.pairs, threads, [&](std::size_t block) {
+        const RowParts own = of_block(parts, block);
         const Recycled table(SPARSE_ROWS * BLOCK);
-        for (const std::size_t block : {pair.first, pair.second}) {
-            const RowParts own = of_block(parts, block);
-            kernels().merge_rows(rows.data(), rows.size(), own, table.data());
-            kernels().sum_rows(bags, table.data(), own.bias, out.accumulators + block * size);
-        }
-        kernels().multiply(out.accumulators + pair.first * size, out.accumulators + pair.second * size, bags.count, pair.products,
-                           pair.stride);
+        kernels().merge_rows(rows.data(), rows.size(), own, table.data());
+        kernels().sum_rows(bags, table.data(), own.bias, out.accumulators + block * size);
+    });
+    share_out(out.pairs, threads, [&](std::size_t pair) {
+        kernels().multiply(out.accumulators + pair * size, out.accumulators + (out.pairs + pair) * size, bags.count,
+                           out.products + pair * BLOCK, out.pairs * BLOCK);
     });
 }
 
-void first_layer_backward(const Bags& bags, Widths widths, const FirstLayer& layer, const RowPartGradients& gradients,
-                          std::size_t threads) {
+void first_layer_backward(const Bags& bags, const FirstLayer& layer, const RowPartGradients& gradients, std::size_t threads) {
     const Transposed transposed(bags);
     const RowPositions positions{transposed.starts.data(), transposed.positions.data()};
     const std::size_t size = bags.count * BLOCK;
-    share_out(widths.columns() / 2 / BLOCK, threads, [&](std::size_t number) {
-        const Pair pair(number, widths, layer);
+    share_out(2 * layer.pairs, threads, [&](std::size_t block) {
+        const std::size_t pair = block % layer.pairs, other = (block + layer.pairs) % (2 * layer.pairs);
+        const RowPartGradients own = of_block(gradients, block);
         const Recycled sums(size);
-        for (const bool is_second : {false, true}) {
-            const std::size_t block = is_second ? pair.second : pair.first, other = is_second ? pair.first : pair.second;
-            const RowPartGradients own = of_block(gradients, block);
-            kernels().unclip(layer.accumulators + block * size, layer.accumulators + other * size, pair.products, pair.stride, bags.count,
-                             sums.data(), own.bias);
-            kernels().gather_rows(positions, SPARSE_ROWS, sums.data(), own);
-        }
+        kernels().unclip(layer.accumulators + block * size, layer.accumulators + other * size, layer.products + pair * BLOCK,
+                         layer.pairs * BLOCK, bags.count, sums.data(), own.bias);
+        kernels().gather_rows(positions, SPARSE_ROWS, sums.data(), own);
     });
 }
 

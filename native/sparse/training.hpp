@@ -48,23 +48,16 @@ struct RowPartGradients {
     float* bias = nullptr;
 };
 
-// Columns of the first layer: those of the policy, then those of the value. Both are multiples of 2 * BLOCK.
-struct Widths {
-    std::size_t policy = 0;
-    std::size_t value = 0;
-    std::size_t columns() const { return policy + value; }
-};
-
-// The sum of each position's rows and the bias, clipped to 0 to 1: accumulators, [columns / BLOCK][N][BLOCK]; and the product of
-// their first half with the second, for the policy, [N, policy / 2], and the value, [N, value / 2].
+// The first layer of one head: the sum of each position's rows and the bias, clipped to 0 to 1: accumulators, [2 * pairs][N][BLOCK]; and
+// the products of their first half with the second, [N, pairs * BLOCK].
 struct FirstLayer {
+    std::size_t pairs = 0;  // of blocks whose columns are multiplied
     float* accumulators = nullptr;
-    float* policy = nullptr;
-    float* value = nullptr;
+    float* products = nullptr;
 };
-void first_layer(const Bags& bags, const RowParts& parts, Widths widths, const FirstLayer& out, std::size_t threads);
+void first_layer(const Bags& bags, const RowParts& parts, const FirstLayer& out, std::size_t threads);
 // Writes the gradients of all parts. `layer`: what first_layer wrote, with gradients in the place of the products.
-void first_layer_backward(const Bags& bags, Widths widths, const FirstLayer& layer, const RowPartGradients& gradients, std::size_t threads);
+void first_layer_backward(const Bags& bags, const FirstLayer& layer, const RowPartGradients& gradients, std::size_t threads);
 
 // out[n] = the sum of the weights of its rows: [N].
 void sum_weights(const Bags& bags, const float* weights, float* out);

@@ -2948,9 +2948,10 @@ def sparse_moves(position: fukayomi.Position, moves: Sequence[fukayomi.Move]) ->
         IllegalMoveError: A move is not legal.
     """
 
-def first_layer(rows: Annotated[NDArray[numpy.uint16], dict(order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu', writable=False)], squares: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], attacked: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], placed: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], others: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], bias: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], accumulators: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')], policy: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')], value: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')], threads: int) -> None:
+def first_layer(rows: Annotated[NDArray[numpy.uint16], dict(order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu', writable=False)], squares: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], attacked: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], placed: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], others: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], bias: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], accumulators: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')], products: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')], threads: int) -> None:
     """
-    Write for each position the bias and the sum of its rows, clipped to 0 to 1, and the products of their halves.
+    Write for each position the bias and the sum of its rows, clipped to 0 to 1, and the products of their halves: the first
+    layer of one head.
 
     Args:
         rows: Rows of all positions: uint16 [K].
@@ -2961,17 +2962,16 @@ def first_layer(rows: Annotated[NDArray[numpy.uint16], dict(order='C', device='c
         others: The other rows: float32 [C / 32, rows, 32].
         bias: float32 [C].
         accumulators: The clipped sums: float32 [C / 32, N, 32], output.
-        policy: The first half of the policy's accumulators times the second: float32 [N, P / 2], output.
-        value: Likewise of the value: float32 [N, V / 2], output. P + V = C.
+        products: The first half of the accumulators times the second: float32 [N, C / 2], output.
         threads: CPU threads; the result does not depend on them.
 
     Raises:
         ValueError: A shape is wrong, or a row is beyond the table.
     """
 
-def first_layer_backward(rows: Annotated[NDArray[numpy.uint16], dict(order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu', writable=False)], accumulators: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')], policy: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')], value: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')], squares: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')], attacked: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')], placed: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')], others: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')], bias: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')], threads: int) -> None:
+def first_layer_backward(rows: Annotated[NDArray[numpy.uint16], dict(order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu', writable=False)], accumulators: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')], products: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')], squares: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')], attacked: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')], placed: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')], others: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')], bias: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')], threads: int) -> None:
     """
-    Write the gradients of the parts and the bias of `first_layer` from those of `policy` and `value`.
+    Write the gradients of the parts and the bias of `first_layer` from those of `products`.
     """
 
 def sum_weights(rows: Annotated[NDArray[numpy.uint16], dict(order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')]) -> None:

@@ -36,15 +36,16 @@ def read(count: int, threads: int = 1) -> tuple[SparsePositions, torch.Tensor]:
 
 def plain(network: SparseNetwork, positions: SparsePositions) -> tuple[torch.Tensor, torch.Tensor]:
     """The outputs by plain torch."""
-    config, columns = network.config, network.config.policy + network.config.value
-    table = network.table().permute(1, 0, 2).reshape(SPARSE_ROWS, columns)
+    config = network.config
+    table = network.table().permute(1, 0, 2).reshape(SPARSE_ROWS, config.policy + config.value)
+    bias = torch.cat([network.policy_accumulators.bias, network.value_accumulators.bias])
     labels = network.label_table.permute(1, 0, 2).reshape(SPARSE_LABELS, config.policy // 2)
     groups = network.group_table.permute(1, 0, 2).reshape(MOVE_ROWS, config.shared)
     skips = network.value_rows[0].sum(dim=1)
     logits, values = [], []
     for n in range(len(positions)):
         rows = positions.rows[positions.row_offsets[n] : positions.row_offsets[n + 1]].astype(np.int64)
-        sums = (network.bias + table[rows].sum(dim=0)).clamp(0, 1)
+        sums = (bias + table[rows].sum(dim=0)).clamp(0, 1)
         first, second = sums[: config.policy].chunk(2)
         hidden = first * second
         moves = slice(positions.move_offsets[n], positions.move_offsets[n + 1])
@@ -88,7 +89,7 @@ def test_the_number_of_threads_changes_no_bit() -> None:
             (logits.square().sum() + values.sum()).backward()
         finally:
             torch.set_num_threads(before)
-        assert network.squares.grad is not None
+        assert network.policy_accumulators.squares.grad is not None
         assert network.group_table.grad is not None
         results.append((positions, logits, network.group_table.grad))
     (first, logits, gradient), (second, other_logits, other_gradient) = results

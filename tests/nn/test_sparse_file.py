@@ -55,7 +55,8 @@ def test_what_is_written_comes_back(network: SparseNetwork, file: SparseFile) ->
     left_out = np.setdiff1d(np.arange(SQUARE_ROWS), kept)
     assert not loaded.table()[:, left_out].any()
     for name, most in (
-        ("bias", 0.01),
+        ("policy_accumulators.bias", 0.01),
+        ("value_accumulators.bias", 0.01),
         ("label_table", 1e-3),
         ("label_bias", 1e-5),
         ("group_table", 0.03),
@@ -112,7 +113,7 @@ def test_a_network_that_is_not_finite_replaces_nothing(network: SparseNetwork, t
     path.write_bytes(b"before")
     broken = shaken_sparse(CONFIG, 0.02)
     with torch.no_grad():
-        broken.bias[3] = torch.nan
+        broken.policy_accumulators.bias[3] = torch.nan
     with pytest.raises(ExportError, match="bias"):
         export_network(broken, path)
     assert path.read_bytes() == b"before"
@@ -182,10 +183,12 @@ def test_no_position_of_random_games_reaches_the_largest_sums() -> None:
 @pytest.mark.parametrize("place", [7, 64 + 9])
 def test_accumulators_that_16_bits_cannot_hold_get_fewer_steps_or_are_refused(tmp_path: Path, place: int) -> None:
     network, path = shaken_sparse(CONFIG, 0.02), tmp_path / "network.sparse"
+    of_policy = place < CONFIG.policy
+    bias = (network.policy_accumulators if of_policy else network.value_accumulators).bias
     export_network(network, path)
     before = read_sparse_file(path).arrays()["tops"].astype(int)
     with torch.no_grad():
-        network.bias[place] = 60.0
+        bias[place % CONFIG.policy] = 60.0
     export_network(network, path)
     file = read_sparse_file(path).arrays()
     assert 64 <= file["tops"][place] < before[place]
@@ -194,7 +197,7 @@ def test_accumulators_that_16_bits_cannot_hold_get_fewer_steps_or_are_refused(tm
     assert file["bias"][place] == round(60 * int(file["tops"][place])) < 2**15
     written = path.read_bytes()
     with torch.no_grad():
-        network.bias[place] = -600.0
+        bias[place % CONFIG.policy] = -600.0
     with pytest.raises(ExportError, match=rf"accumulator {place} could reach [\d,]+ steps, and 16 bits hold 32,767"):
         export_network(network, path)
     assert path.read_bytes() == written

@@ -188,8 +188,10 @@ class LossWeights:
 
     val_lambda: float = VAL_LAMBDA
     """Share of the search value in the value target, 0 to 1; the rest is the game's result."""
+    policy: float = 1.0
+    """Weight of the policy losses."""
     value: float = 1.0
-    """Weight of the value losses beside that of the policy, which is 1."""
+    """Weight of the value losses."""
     entropy: float = 0.0
     """Reward for each nat of the policy's entropy over all labels."""
     critic: bool = False
@@ -203,8 +205,8 @@ class Losses:
 
     total: Tensor
     """That of policy and value, which training minimises."""
-    policy: Tensor
-    """Cross-entropy of the policy."""
+    policy: Tensor | None
+    """Cross-entropy of the policy; None if the network was asked for the value alone."""
     result: Tensor
     """Binary cross-entropy of the value against the game's result."""
     search_value: Tensor
@@ -227,41 +229,43 @@ class Losses:
 
 
 def compute_losses(
-    policy: Tensor,
+    policy: Tensor | None,
     value: Tensor,
     targets: Targets,
     weights: LossWeights = LossWeights(),
     teacher: TeacherTargets | None = None,
 ) -> Losses:
     """dlshogi's loss: policy + value, with value = (1 - val_lambda) * result + val_lambda * search value, less
-    entropy * H(policy). The value can have a weight, as in MuZero Reanalyze.
+    entropy * H(policy). Both can have a weight, the value as in MuZero Reanalyze.
 
     The binary cross-entropy is linear in its target, so the weighted sum of the two value losses has the gradient of
     one loss against the mixed target (1 - val_lambda) * result + val_lambda * search value. So has the sum with a
     teacher: (1 - weight) * (policy + value) + weight * (the same against the teacher's policy and value).
 
     Args:
-        policy: Logits [N, 2187], or those of moves, [M], as the targets have them.
+        policy: Logits [N, 2187], or those of moves, [M], as the targets have them; None: the value alone counts.
         value: Logits [N, 1].
         targets: Of the data.
         weights: Of the parts.
         teacher: Targets of another network.
     """
     logits, each = value.squeeze(1), targets.position_weights
-    policy_loss = _policy_loss(policy, targets)
     result_loss = F.binary_cross_entropy_with_logits(logits, targets.results, weight=each)
     value_loss = F.binary_cross_entropy_with_logits(logits, targets.values, weight=each)
-    minimised = policy_loss
-    if weights.critic:
-        minimised = _policy_loss(policy, targets, targets.results - targets.values + 0.5)
-    total = minimised + weights.value * torch.lerp(result_loss, value_loss, weights.val_lambda)
+    total = weights.value * torch.lerp(result_loss, value_loss, weights.val_lambda)
+    policy_loss = None
+    if policy is not None:
+        policy_loss = minimised = _policy_loss(policy, targets)
+        if weights.critic:
+            minimised = _policy_loss(policy, targets, targets.results - targets.values + 0.5)
+        total = total + weights.policy * minimised
     teacher_loss = None
     if teacher is not None:
-        teacher_loss = _teacher_loss(policy, teacher.policy, targets)
-        teacher_value = F.binary_cross_entropy_with_logits(logits, teacher.values, weight=each)
-        teacher_loss = teacher_loss + weights.value * teacher_value
+        teacher_loss = weights.value * F.binary_cross_entropy_with_logits(logits, teacher.values, weight=each)
+        if policy is not None:
+            teacher_loss = teacher_loss + weights.policy * _teacher_loss(policy, teacher.policy, targets)
         total = torch.lerp(total, teacher_loss, teacher.weight)
-    if weights.entropy:
+    if weights.entropy and policy is not None:
         has_policy = (targets.labels != NO_POLICY_LABEL).to(policy.dtype)
         total = total - weights.entropy * weighted_mean(
             targets.entropies(policy), has_policy if each is None else each * has_policy

@@ -259,7 +259,7 @@ class Schedule:
         if self.settings.val_lambda_decay:
             val_lambda *= max(0.0, 1.0 - self._epoch(step) / self.settings.val_lambda_decay)
         settings = self.settings
-        return LossWeights(val_lambda, settings.value_weight, settings.entropy, settings.critic)
+        return LossWeights(val_lambda, settings.policy_weight, settings.value_weight, settings.entropy, settings.critic)
 
     def _epoch(self, step: int) -> float:
         return step / max(1, self.steps_per_epoch)

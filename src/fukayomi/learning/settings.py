@@ -94,8 +94,11 @@ class TrainingSettings(Settings):
     """Share of the evaluation in the value target, 0 to 1; the rest is the game's result."""
     val_lambda_decay: NotNegativeFloat = 0.0
     """Passes over the data in which `val_lambda` falls linearly to 0; 0: it stays."""
+    policy_weight: NotNegativeFloat = 1.0
+    """Weight of the policy loss. With 0 the value alone learns; a sparse network, whose heads share nothing, then keeps
+    its policy as it is, and a step takes half of the time."""
     value_weight: NotNegativeFloat = 1.0
-    """Weight of the value loss beside that of the policy, which is 1."""
+    """Weight of the value loss."""
     entropy: float = 0.0
     """Reward for each nat of the policy's entropy."""
     critic: bool = False

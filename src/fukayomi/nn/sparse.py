@@ -56,6 +56,33 @@ class SparsePositions:
         return len(self.row_offsets) - 1
 
 
+class Accumulators(nn.Module):
+    """The first layer of one head: of each position the sum of its rows, clipped to 0 to 1, half of it times the other.
+
+    Args:
+        count: Accumulators, a multiple of 64.
+    """
+
+    def __init__(self, count: int) -> None:
+        super().__init__()
+        blocks = count // BLOCK
+        self.squares = nn.Parameter(torch.zeros(blocks, CONTENTS, ATTACKS, SQUARES, BLOCK))
+        self.attacked_contents = nn.Parameter(torch.randn(blocks, CONTENTS, ATTACKS, 1, BLOCK) * 0.05)
+        self.placed_contents = nn.Parameter(torch.randn(blocks, CONTENTS, 1, SQUARES, BLOCK) * 0.05)
+        self.others = nn.Parameter(torch.randn(blocks, SPARSE_ROWS - SQUARE_ROWS, BLOCK) * 0.03)
+        self.bias = nn.Parameter(torch.full((count,), 0.3))
+
+    def table(self) -> Tensor:
+        """The rows, [count / 32, SPARSE_ROWS, 32]."""
+        squares = self.squares + self.attacked_contents + self.placed_contents
+        return torch.cat([squares.flatten(1, 3), self.others], dim=1)
+
+    def forward(self, positions: SparsePositions) -> Tensor:
+        """The products, [N, count / 2]."""
+        parts = (self.squares, self.attacked_contents, self.placed_contents, self.others, self.bias)
+        return cast("Tensor", _FirstLayer.apply(*parts, positions))  # pyright: ignore[reportUnknownMemberType]
+
+
 class SparseNetwork(nn.Module):
     """Policy and value of a batch of positions, by sparse inputs.
 
@@ -75,12 +102,8 @@ class SparseNetwork(nn.Module):
     def __init__(self, config: SparseConfig) -> None:
         super().__init__()
         self.config = config
-        blocks = (config.policy + config.value) // BLOCK
-        self.squares = nn.Parameter(torch.zeros(blocks, CONTENTS, ATTACKS, SQUARES, BLOCK))
-        self.attacked_contents = nn.Parameter(torch.randn(blocks, CONTENTS, ATTACKS, 1, BLOCK) * 0.05)
-        self.placed_contents = nn.Parameter(torch.randn(blocks, CONTENTS, 1, SQUARES, BLOCK) * 0.05)
-        self.others = nn.Parameter(torch.randn(blocks, SPARSE_ROWS - SQUARE_ROWS, BLOCK) * 0.03)
-        self.bias = nn.Parameter(torch.full((config.policy + config.value,), 0.3))
+        self.policy_accumulators = Accumulators(config.policy)
+        self.value_accumulators = Accumulators(config.value)
         self.label_table = nn.Parameter(torch.zeros(config.policy // 2 // BLOCK, SPARSE_LABELS, BLOCK))
         self.label_bias = nn.Parameter(torch.zeros(SPARSE_LABELS))
         self.group_table = nn.Parameter(torch.zeros(config.shared // BLOCK, MOVE_ROWS, BLOCK))
@@ -91,21 +114,23 @@ class SparseNetwork(nn.Module):
         self.value_rows = nn.Parameter(torch.zeros(1, SPARSE_ROWS, BLOCK))
 
     def table(self) -> Tensor:
-        """The rows of the first layer, [(policy + value) / 32, SPARSE_ROWS, 32]."""
-        squares = self.squares + self.attacked_contents + self.placed_contents
-        return torch.cat([squares.flatten(1, 3), self.others], dim=1)
+        """The rows of both heads, [(policy + value) / 32, SPARSE_ROWS, 32]."""
+        return torch.cat([self.policy_accumulators.table(), self.value_accumulators.table()])
 
     def forward(self, positions: SparsePositions) -> tuple[Tensor, Tensor]:
         """Logits of all moves, [M], and of the value, [N]."""
-        parts = (self.squares, self.attacked_contents, self.placed_contents, self.others, self.bias)
-        policy, value = cast("tuple[Tensor, Tensor]", _FirstLayer.apply(*parts, self.config, positions))  # pyright: ignore[reportUnknownMemberType]
         tables = (self.label_table, self.label_bias, self.group_table, self.group_bias)
-        logits = cast("Tensor", _MoveLogits.apply(*tables, policy, positions))  # pyright: ignore[reportUnknownMemberType]
-        inner = torch.relu(self.value_layer1(value))
+        numbers = self.policy_accumulators(positions)
+        logits = cast("Tensor", _MoveLogits.apply(*tables, numbers, positions))  # pyright: ignore[reportUnknownMemberType]
+        return logits, self.values(positions)
+
+    def values(self, positions: SparsePositions) -> Tensor:
+        """Logits of the value alone, [N]."""
+        inner = torch.relu(self.value_layer1(self.value_accumulators(positions)))
         inner = torch.relu(self.value_layer2(inner))
         weights = self.value_rows.sum(dim=(0, 2))
         skipped = cast("Tensor", _SumWeights.apply(weights, positions))  # pyright: ignore[reportUnknownMemberType]
-        return logits, self.value_layer3(inner).squeeze(1) + skipped
+        return self.value_layer3(inner).squeeze(1) + skipped
 
     def all_outputs(self, positions: SparsePositions) -> tuple[Tensor, Tensor, dict[HeadName, Tensor]]:
         """As those of `PolicyValueNetwork`: logits of all moves, [M], and of the value, [N, 1]; no further heads."""
@@ -124,25 +149,24 @@ def _recycled(*shape: int) -> Tensor:
 
 
 class _FirstLayer(torch.autograd.Function):
-    """The products of the accumulators of the policy, [N, policy / 2], and the value, [N, value / 2]."""
+    """The products of accumulators, [N, count / 2]."""
 
     @staticmethod
-    def forward(ctx: Any, *arguments: Any) -> tuple[Tensor, Tensor]:
+    def forward(ctx: Any, *arguments: Any) -> Tensor:
         parts: tuple[Tensor, ...] = arguments[:5]  # squares, attacked, placed, others, bias
-        config: SparseConfig = arguments[5]
-        positions: SparsePositions = arguments[6]
-        count = len(positions)
-        accumulators = _recycled((config.policy + config.value) // BLOCK, count, BLOCK)
-        policy, value = torch.empty(count, config.policy // 2), torch.empty(count, config.value // 2)
+        positions: SparsePositions = arguments[5]
+        columns, count = len(parts[4]), len(positions)
+        accumulators = _recycled(columns // BLOCK, count, BLOCK)
+        products = torch.empty(count, columns // 2)
         _native.first_layer(
             positions.rows,
             positions.row_offsets,
-            *_arrays(*parts, accumulators, policy, value),
+            *_arrays(*parts, accumulators, products),
             threads=torch.get_num_threads(),
         )
         ctx.positions, ctx.shapes = positions, [part.shape for part in parts]
         ctx.save_for_backward(accumulators)
-        return policy, value
+        return products
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> Any:
@@ -154,7 +178,7 @@ class _FirstLayer(torch.autograd.Function):
             *_arrays(*ctx.saved_tensors, *gradients, *found),
             threads=torch.get_num_threads(),
         )
-        return (*found, None, None)
+        return (*found, None)
 
 
 class _SumWeights(torch.autograd.Function):

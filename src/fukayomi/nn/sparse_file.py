@@ -51,10 +51,11 @@ def save_sparse(network: SparseNetwork, path: Path | str, positions: SparsePosit
     widths = SparseWidths(**dict(config))
     kept = sparse_kept_rows()
     table = _rows(network.table())[kept]
-    tops = _within_reach(_best_tops(table), table, _numpy(network.bias), kept)
+    bias = np.concatenate([_numpy(network.policy_accumulators.bias), _numpy(network.value_accumulators.bias)])
+    tops = _within_reach(_best_tops(table), table, bias, kept)
     arrays: dict[str, NDArray[Any]] = {
         "tops": tops.astype(np.uint16),
-        "bias": _rounded(_numpy(network.bias) * tops, np.int16),
+        "bias": _rounded(bias * tops, np.int16),
         "table": _rounded(table * tops, np.int8),
     }
     label_rows = [_scaled(row, np.int8) for row in _rows(network.label_table)]
@@ -63,8 +64,8 @@ def save_sparse(network: SparseNetwork, path: Path | str, positions: SparsePosit
     group_step = _best_group_step(network, positions)
     arrays["group_table"] = _rounded(_rows(network.group_table) / group_step, np.int8)
     biases = [_numpy(network.label_bias), _numpy(network.group_bias)]
-    bias_step, both = _scaled(np.concatenate(biases), np.int16)
-    arrays["label_bias"], arrays["group_bias"] = np.split(both, [len(biases[0])])
+    bias_step, in_steps = _scaled(np.concatenate(biases), np.int16)
+    arrays["label_bias"], arrays["group_bias"] = np.split(in_steps, [len(biases[0])])
     row_step, arrays["value_rows"] = _scaled(_numpy(network.value_rows[0]).sum(axis=1)[kept], np.int16)
     layer1 = [_scaled(row, np.int16) for row in _numpy(network.value_layer1.weight)]
     arrays["value_layer1"] = np.array([row for _, row in layer1])
@@ -82,7 +83,7 @@ def save_sparse(network: SparseNetwork, path: Path | str, positions: SparsePosit
 def load_sparse(path: Path | str) -> SparseNetwork:
     """The network of a file, in floats, for training further.
 
-    Rows that the file leaves out are zeros, and the parts of a square's row are in `squares`.
+    Rows that the file leaves out are zeros, and the parts of a square's row are in its accumulators' `squares`.
 
     Raises:
         SparseFileError: The file is missing, damaged, or something else.
@@ -97,10 +98,14 @@ def load_sparse(path: Path | str) -> SparseNetwork:
     table[kept] = arrays["table"] / arrays["tops"].astype(np.float32)
     value_rows = np.zeros((1, SPARSE_ROWS, BLOCK), np.float32)
     value_rows[0, kept, 0] = arrays["value_rows"] * scales[2]
+    bias = arrays["bias"] / arrays["tops"].astype(np.float32)
     parameters: dict[str, NDArray[Any]] = {
-        "squares": _blocks(table[:SQUARE_ROWS]),
-        "others": _blocks(table[SQUARE_ROWS:]),
-        "bias": arrays["bias"] / arrays["tops"].astype(np.float32),
+        "policy_accumulators.squares": _blocks(table[:SQUARE_ROWS, : config.policy]),
+        "policy_accumulators.others": _blocks(table[SQUARE_ROWS:, : config.policy]),
+        "policy_accumulators.bias": bias[: config.policy],
+        "value_accumulators.squares": _blocks(table[:SQUARE_ROWS, config.policy :]),
+        "value_accumulators.others": _blocks(table[SQUARE_ROWS:, config.policy :]),
+        "value_accumulators.bias": bias[config.policy :],
         "label_table": _blocks(arrays["label_table"] * (arrays["label_scales"][:, None] * NUMBER)),
         "label_bias": arrays["label_bias"] * scales[1],
         "group_table": _blocks(arrays["group_table"] * (scales[0] * NUMBER)),

@@ -154,11 +154,29 @@ def test_positions_without_a_move_count_for_the_value_alone(train_file: Path) ->
     batch = TensorBatch.of(empty, CPU, network)
     losses = compute_losses(*batch.outputs_of(network), batch.targets)
     losses.total.backward()
+    assert losses.policy is not None
     assert losses.policy.item() == 0
     assert network.label_table.grad is not None
     assert not network.label_table.grad.any()
     assert network.value_layer1.weight.grad is not None
     assert network.value_layer1.weight.grad.any()
+
+
+def test_the_value_alone_learns_as_it_does_beside_the_policy(tmp_path: Path, train_file: Path, test_file: Path) -> None:
+    first = shaken_sparse(TINY)
+    free = SETTINGS.changed(clip=1e9, entropy=0.1)  # the norm of the gradient is that of both heads
+    learned: list[dict[str, torch.Tensor]] = []
+    for name, weight in (("both", 1), ("value", 0)):
+        result = run(tmp_path / name, (train_file, test_file), free.changed(policy_weight=weight), initial=first)
+        assert result.metrics is not None
+        assert result.metrics.policy_loss > 0
+        assert all(("policy_loss" in row) == bool(weight) for row in result.losses.rows())
+        learned.append(load_network(result.checkpoint).state_dict())
+    both, value = learned
+    for name, before in first.state_dict().items():
+        of_value = name.startswith("value_")
+        assert torch.equal(value[name], both[name] if of_value else before), name
+        assert not torch.equal(both[name], before), name
 
 
 def test_all_formats_are_trained_on_by_weight(tmp_path: Path, train_file: Path, games_file: Path) -> None:
@@ -304,7 +322,8 @@ def test_a_residual_network_teaches_a_sparse_one(tmp_path: Path, train_file: Pat
         teacher=PolicyValueNetwork(NetworkConfig(blocks=1, channels=8)),
     )
     assert result.finished
-    assert not torch.equal(load_network(result.checkpoint).state_dict()["squares"], first.squares)
+    learned = load_network(result.checkpoint).state_dict()["policy_accumulators.squares"]
+    assert not torch.equal(learned, first.policy_accumulators.squares)
 
 
 @pytest.mark.parametrize("is_sparse", [True, False])

@@ -29,7 +29,7 @@ def parts(blocks: int) -> dict[str, Any]:
 
 
 BAGS: dict[str, Any] = {"rows": np.array([1, 2, 9], np.uint16), "offsets": np.array([0, 1, 3])}
-LAYER: dict[str, Any] = {"accumulators": floats(4, 2, 32), "policy": floats(2, 32), "value": floats(2, 32)}
+LAYER: dict[str, Any] = {"accumulators": floats(4, 2, 32), "products": floats(2, 64)}
 MOVES: dict[str, Any] = {
     "labels": np.array([5, 6, 7], np.uint16),
     "groups": np.zeros((3, 8), np.uint16),

@@ -48,8 +48,9 @@ class OptimisationOptions:
 
 
 @options_of(
-    TrainingSettings, "val_lambda", "value_weight", "val_lambda_decay", "entropy", "critic", panel="Loss and targets"
-)
+    TrainingSettings, "val_lambda", "policy_weight", "value_weight", "val_lambda_decay", "entropy", "critic",
+    panel="Loss and targets",
+)  # fmt: skip
 class LossOptions:
     """Options for the parts of the loss."""
 

@@ -86,7 +86,7 @@ class Teacher:
 
 LOSS_SETTINGS = (
     "files", "positions", "temperature", "eval_scale", "layer", "n_step", "weights", "val_lambda", "val_lambda_decay",
-    "value_weight", "entropy", "critic", "teacher", "teacher_weight", "teacher_temperature",
+    "policy_weight", "value_weight", "entropy", "critic", "teacher", "teacher_weight", "teacher_temperature",
 )  # fmt: skip
 """Settings on which the size of the loss depends, of `settings_used`."""
 THREAD_TEST_POSITIONS = 128

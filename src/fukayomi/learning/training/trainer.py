@@ -24,6 +24,7 @@ from fukayomi.learning.settings import LOG_INTERVAL
 from fukayomi.learning.training.parallel import Processes
 from fukayomi.nn.config import HeadName
 from fukayomi.nn.parameters import AnyNetwork
+from fukayomi.nn.sparse import SparseNetwork
 from fukayomi.tabular import Tabular
 
 DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
@@ -59,7 +60,7 @@ class Trainer:
         self._optimizer = make_optimizer(network, settings)
         self._device = next(network.parameters()).device
         self._scaler = torch.amp.GradScaler(self._device.type, enabled=precision == "fp16")
-        forward = processes.wrap(_AllOutputs(network))
+        forward = processes.wrap(_AllOutputs(network, has_policy=settings.policy_weight > 0))
         self._forward = torch.compile(forward) if settings.compile else forward
 
     @property
@@ -154,13 +155,15 @@ def clip_gradients(parameters: Sequence[nn.Parameter], most: float) -> Tensor:
 
 
 class _AllOutputs(nn.Module):
-    """A network that is called for the outputs of all its heads."""
+    """A network that is called for the outputs of all its heads; a sparse one, if asked, for the value alone."""
 
-    def __init__(self, network: AnyNetwork) -> None:
+    def __init__(self, network: AnyNetwork, *, has_policy: bool) -> None:
         super().__init__()
-        self.network = network
+        self.network, self._has_policy = network, has_policy
 
-    def forward(self, *inputs: Any) -> tuple[Tensor, Tensor, dict[HeadName, Tensor]]:
+    def forward(self, *inputs: Any) -> tuple[Tensor | None, Tensor, dict[HeadName, Tensor]]:
+        if not self._has_policy and isinstance(self.network, SparseNetwork):
+            return None, self.network.values(*inputs).unsqueeze(1), {}
         return self.network.all_outputs(*inputs)
 
 
