@@ -116,7 +116,7 @@ def test_the_first_ctrl_c_leaves_after_the_game_and_the_second_resigns(start: St
     one.send_signal(signal.SIGINT)
     printed, said = one.communicate(timeout=PATIENCE_S)
     assert one.returncode == 0
-    assert "leaving after this game; Ctrl-C again resigns" in said
+    assert "leaving as soon as no game is played; Ctrl-C again resigns" in said
     assert events(printed)[-2]["termination"] == "max_plies"
     again = start(*client("one", port, "--json", engine=SLOW))
     assert again.stdout is not None

@@ -31,7 +31,7 @@ from fukayomi.learning import (
 )
 from fukayomi.learning.checkpoint import load_checkpoint
 from fukayomi.learning.layers import find_layer, layer_path, layers_of, sidecar_of, weights_of
-from fukayomi.learning.reanalysis.reanalysis import chances_by_surprise, draw
+from fukayomi.learning.reanalysis.selection import chances_by_surprise, draw
 from fukayomi.learning.training.configuration import RunConfiguration
 from fukayomi.nn.config import NetworkConfig
 from fukayomi.settings import build

@@ -75,7 +75,7 @@ def play(host: Host, games: GameOptions, engine: EngineOptions, options: PlayOpt
         player = engine_maker(engine, settings.name, log)()
         client = CsaClient(settings, secret, player, listener=listener, log=prefixed(log, "csa"))
         steps = (client.finish, client.resign)
-        said = ("leaving after this game; Ctrl-C again resigns", "resigning")
+        said = ("leaving as soon as no game is played; Ctrl-C again resigns", "resigning")
         try:
             presses = run_steps(client.run, steps, said)
         except PlayerFailedError as error:
