@@ -223,7 +223,8 @@ using TaughtPositions = decltype(std::tuple_cat(std::declval<Positions>(), std::
 
 TaughtPositions sparse_planes_batch(const Rows<const std::uint8_t, PACKED1_BYTES>& planes1,
                                     const Rows<const std::uint8_t, PACKED2_BYTES>& planes2, const Array<const std::uint16_t>& labels,
-                                    const Array<const std::int32_t>& places, const Array<const float>& weights, std::size_t threads) {
+                                    const Array<const std::int32_t>& places, const Array<const float>& weights, std::size_t threads,
+                                    bool has_moves) {
     const std::size_t count = common_rows(planes1, planes2);
     require(labels.size() == count && weights.size() == places.size(), "labels, places or weights have a wrong shape");
     require(count <= std::numeric_limits<std::int32_t>::max() / POLICY_LABELS, "there are too many positions for places of 32 bits");
@@ -243,7 +244,8 @@ TaughtPositions sparse_planes_batch(const Rows<const std::uint8_t, PACKED1_BYTES
                                     {planes2.data(), planes2.size()},
                                     {labels.data(), count},
                                     {places.data(), places.size()},
-                                    {weights.data(), weights.size()}},
+                                    {weights.data(), weights.size()},
+                                    has_moves},
                                    threads);
     }
     return std::tuple_cat(positions_of(batch), std::tuple(owned_array(std::move(batch.places)), owned_array(std::move(batch.played))));
@@ -355,7 +357,7 @@ void bind_sparse(nb::module_& m) {
           array("hidden_gradients"), "threads"_a,
           "Add the gradients of `move_logits`, [M], to those of its tables, and write those of `hidden`.");
     m.def("sparse_planes_batch", &sparse_planes_batch, array("planes1"), array("planes2"), array("labels"), array("places"),
-          array("weights"), "threads"_a,
+          array("weights"), "threads"_a, "has_moves"_a = true,
           "What a sparse network reads of packed positions, with their targets of training.\n\n"
           "Args:\n"
           "    planes1: uint8 [N, 628].\n"
@@ -363,7 +365,8 @@ void bind_sparse(nb::module_& m) {
           "    labels: Policy label of the move played, or NO_POLICY_LABEL: uint16 [N].\n"
           "    places: Where the policy is not zero, as n * 2187 + label; n ascends: int32 [C].\n"
           "    weights: The policy there: float32 [C].\n"
-          "    threads: CPU threads; the result does not depend on them.\n\n"
+          "    threads: CPU threads; the result does not depend on them.\n"
+          "    has_moves: False reads the rows alone; all that is of moves is empty.\n\n"
           "Returns:\n"
           "    As `sparse_batch`, with the policy as shares; and for each move n * 2187 + its label, int32 [M], for each position the\n"
           "    number of the move played, -1 if there is none, int64 [N]. What the search leaves out counts for its promotion.\n\n"

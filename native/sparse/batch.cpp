@@ -33,7 +33,8 @@ class PartReader {
     void add(const SparsePositions& all, std::size_t n) {
         const Board pos = decode_hcp(HcpView(all.hcps.data() + n * HCP_BYTES, HCP_BYTES));
         reader_.read(pos);
-        add_position(pos);
+        add_rows();
+        add_moves(pos);
         for (auto c = static_cast<std::size_t>(all.offsets[n]); c < static_cast<std::size_t>(all.offsets[n + 1]); ++c) {
             const Move played(all.moves[c]), promoted(static_cast<std::uint16_t>(all.moves[c] | 1 << 14));
             for (const Move wanted : {played, promoted}) {
@@ -50,7 +51,13 @@ class PartReader {
         const PieceSets sets = decode_packed(all.planes1.subspan(n * PACKED1_BYTES).first<PACKED1_BYTES>(),
                                              all.planes2.subspan(n * PACKED2_BYTES).first<PACKED2_BYTES>());
         reader_.read(sets);
-        add_position(board_of(sets));
+        add_rows();
+        const Board pos = board_of(sets);  // which throws if the rules do not allow it
+        if (!all.has_moves) {
+            part_.move_offsets.push_back(0);
+            return;
+        }
+        add_moves(pos);
         const std::int32_t row = static_cast<std::int32_t>(n) * POLICY_LABELS;
         for (std::size_t i = 0; i < moves_.size(); ++i) {
             const std::uint16_t label = policy_label(BLACK, moves_[i]);
@@ -83,10 +90,13 @@ class PartReader {
         return pos;
     }
 
-    // Rows, and the moves of the position with their features; no policy.
-    void add_position(const Board& pos) {
+    void add_rows() {
         part_.rows.insert(part_.rows.end(), rows_.begin(), rows_.begin() + static_cast<std::ptrdiff_t>(reader_.rows(rows_)));
         part_.row_offsets.push_back(static_cast<std::int64_t>(part_.rows.size()));
+    }
+
+    // The moves of the position with their features; no policy.
+    void add_moves(const Board& pos) {
         moves_ = MoveList();
         if (pos.is_check())
             generate_legal(pos, moves_);

@@ -42,6 +42,7 @@ struct SparsePlanes {
     std::span<const std::uint16_t> labels;  // [N]; NO_POLICY_LABEL: none
     std::span<const std::int32_t> places;   // [C]: n * POLICY_LABELS + label, where the policy is not zero; n < N ascends
     std::span<const float> weights;         // [C]
+    bool has_moves = true;                  // false: rows alone are read
 };
 
 // Throws ParseError(PACKED), with the number of the position, for planes that are no position that the rules allow.

@@ -3017,7 +3017,7 @@ def move_logits_backward(labels: Annotated[NDArray[numpy.uint16], dict(order='C'
     Add the gradients of `move_logits`, [M], to those of its tables, and write those of `hidden`.
     """
 
-def sparse_planes_batch(planes1: Annotated[NDArray[numpy.uint8], dict(shape=(None, 628), order='C', device='cpu', writable=False)], planes2: Annotated[NDArray[numpy.uint8], dict(shape=(None, 8), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.uint16], dict(order='C', device='cpu', writable=False)], places: Annotated[NDArray[numpy.int32], dict(order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], threads: int) -> tuple[Annotated[NDArray[numpy.uint16], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.uint16], dict(shape=(None,))], Annotated[NDArray[numpy.uint16], dict(shape=(None, 8))], Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.float32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))]]:
+def sparse_planes_batch(planes1: Annotated[NDArray[numpy.uint8], dict(shape=(None, 628), order='C', device='cpu', writable=False)], planes2: Annotated[NDArray[numpy.uint8], dict(shape=(None, 8), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.uint16], dict(order='C', device='cpu', writable=False)], places: Annotated[NDArray[numpy.int32], dict(order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], threads: int, has_moves: bool = True) -> tuple[Annotated[NDArray[numpy.uint16], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.uint16], dict(shape=(None,))], Annotated[NDArray[numpy.uint16], dict(shape=(None, 8))], Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.float32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))]]:
     """
     What a sparse network reads of packed positions, with their targets of training.
 
@@ -3028,6 +3028,7 @@ def sparse_planes_batch(planes1: Annotated[NDArray[numpy.uint8], dict(shape=(Non
         places: Where the policy is not zero, as n * 2187 + label; n ascends: int32 [C].
         weights: The policy there: float32 [C].
         threads: CPU threads; the result does not depend on them.
+        has_moves: False reads the rows alone; all that is of moves is empty.
 
     Returns:
         As `sparse_batch`, with the policy as shares; and for each move n * 2187 + its label, int32 [M], for each position the

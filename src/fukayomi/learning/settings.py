@@ -96,7 +96,7 @@ class TrainingSettings(Settings):
     """Passes over the data in which `val_lambda` falls linearly to 0; 0: it stays."""
     policy_weight: NotNegativeFloat = 1.0
     """Weight of the policy loss. With 0 the value alone learns; a sparse network, whose heads share nothing, then keeps
-    its policy as it is, and a step takes half of the time."""
+    its policy as it is, and a step takes a third of the time."""
     value_weight: NotNegativeFloat = 1.0
     """Weight of the value loss."""
     entropy: float = 0.0

@@ -64,6 +64,13 @@ def test_planes_are_read_as_the_positions_are(games_file: Path) -> None:
     rows, row_offsets, labels, groups, move_offsets, shares, places, played = sparse_planes_batch(
         batch.planes1, batch.planes2, batch.labels, batch.places, batch.weights, 2
     )
+    alone = sparse_planes_batch(
+        batch.planes1, batch.planes2, batch.labels, batch.places, batch.weights, 1, has_moves=False
+    )
+    np.testing.assert_array_equal(alone[0], rows)
+    np.testing.assert_array_equal(alone[1], row_offsets)
+    np.testing.assert_array_equal(alone[4], np.zeros(len(data) + 1))
+    assert not any(len(alone[n]) for n in (2, 3, 5, 6, 7))
     hcps = np.array([np.frombuffer(encode_hcp(sample.position), np.uint8) for sample in samples])
     counts = np.cumsum([0, *(len(sample.policy) for sample in samples)])
     moves = np.array([move.raw for sample in samples for move in sample.policy], np.uint16)
@@ -92,8 +99,9 @@ def test_planes_are_read_as_the_positions_are(games_file: Path) -> None:
 def test_planes_that_are_no_position_are_refused(games_file: Path) -> None:
     batch = Dataset(games_file).arrays([0])
     full = np.full_like(batch.planes1, 255)
-    with pytest.raises(ValueError, match="share a square"):
-        sparse_planes_batch(full, batch.planes2, batch.labels, batch.places, batch.weights, 1)
+    for has_moves in (True, False):
+        with pytest.raises(ValueError, match="share a square"):
+            sparse_planes_batch(full, batch.planes2, batch.labels, batch.places, batch.weights, 1, has_moves)
     with pytest.raises(ValueError, match="label is beyond"):
         sparse_planes_batch(batch.planes1, batch.planes2, batch.labels + 3000, batch.places, batch.weights, 1)
     with pytest.raises(ValueError, match="ascend"):

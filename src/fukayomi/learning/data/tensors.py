@@ -38,7 +38,13 @@ class TensorBatch:
 
     @classmethod
     def of(
-        cls, batch: Batch, device: torch.device, network: nn.Module | None = None, *, over_moves: bool = False
+        cls,
+        batch: Batch,
+        device: torch.device,
+        network: nn.Module | None = None,
+        *,
+        over_moves: bool = False,
+        has_policy: bool = True,
     ) -> "TensorBatch":
         """Put a batch on a device.
 
@@ -47,11 +53,14 @@ class TensorBatch:
             device: Where the network is.
             network: The network that reads it and is to meet its targets; None: one that reads planes.
             over_moves: Whether the policy's logits and targets are those of each position's moves for all networks.
+            has_policy: False if a sparse network is asked for its values alone: no moves are read.
 
         Raises:
             PackedError: Moves are needed, and the planes are no position that the rules allow.
         """
         found = cls._of_planes(batch, device)
+        if not has_policy and isinstance(network, SparseNetwork):
+            return replace(found, positions=_read(batch, has_moves=False)[0])
         return found._for_moves(batch, device) if over_moves or isinstance(network, SparseNetwork) else found
 
     def _for_moves(self, batch: Batch, device: torch.device) -> "TensorBatch":
@@ -129,11 +138,17 @@ class TensorBatch:
         return self.features(getattr(network, "features2", FEATURES2))
 
 
-def _read_moves(batch: Batch, device: torch.device) -> tuple[SparsePositions, MoveLists]:
-    rows, row_offsets, labels, groups, move_offsets, weights, places, played = sparse_planes_batch(
-        batch.planes1, batch.planes2, batch.labels, batch.places, batch.weights, torch.get_num_threads()
+def _read(batch: Batch, *, has_moves: bool) -> tuple[SparsePositions, tuple[NDArray[Any], ...]]:
+    """The positions, and of their moves the weights, places and numbers of those played."""
+    threads = torch.get_num_threads()
+    rows, row_offsets, labels, groups, move_offsets, *of_moves = sparse_planes_batch(
+        batch.planes1, batch.planes2, batch.labels, batch.places, batch.weights, threads, has_moves
     )
-    positions = SparsePositions(rows, row_offsets, labels, groups, move_offsets)
+    return SparsePositions(rows, row_offsets, labels, groups, move_offsets), tuple(of_moves)
+
+
+def _read_moves(batch: Batch, device: torch.device) -> tuple[SparsePositions, MoveLists]:
+    positions, (weights, places, played) = _read(batch, has_moves=True)
     offsets = torch.from_numpy(positions.move_offsets)
     lists = MoveLists(
         offsets.to(device),

@@ -277,7 +277,7 @@ def choose_threads(
     size = min(schedule.settings.batch, most_positions, len(data))
     heads = bool(network.config.heads)
     with closing(training_batches(data, size, seed=schedule.settings.seed, start=0, stop=1, heads=heads)) as batches:
-        batch = TensorBatch.of(next(batches), torch.device("cpu"), network)
+        batch = next(batches)
     plain = replace(schedule, settings=schedule.settings.changed(compile=False))
     trainer = Trainer(deepcopy(network), plain, precision)
     seconds = measure_threads(lambda: trainer.update(batch, 0), most)

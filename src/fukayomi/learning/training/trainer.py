@@ -59,8 +59,9 @@ class Trainer:
         self._average = AveragedWeights(network, settings.ema_averages) if settings.ema_interval else None
         self._optimizer = make_optimizer(network, settings)
         self._device = next(network.parameters()).device
+        self._has_policy = settings.policy_weight > 0
         self._scaler = torch.amp.GradScaler(self._device.type, enabled=precision == "fp16")
-        forward = processes.wrap(_AllOutputs(network, has_policy=settings.policy_weight > 0))
+        forward = processes.wrap(_AllOutputs(network, has_policy=self._has_policy))
         self._forward = torch.compile(forward) if settings.compile else forward
 
     @property
@@ -68,8 +69,13 @@ class Trainer:
         """The network to evaluate and play with: the averaged one as soon as there is one."""
         return self._average.network if self._average and self._average.count else self.network
 
-    def update(self, batch: TensorBatch, step: int) -> tuple[Losses, Tensor]:
-        """Take a step, from 0; returns the losses before it and the norm of the gradient, both of the whole batch."""
+    def update(self, positions: Batch, step: int) -> tuple[Losses, Tensor]:
+        """Take a step, from 0; returns the losses before it and the norm of the gradient, both of the whole batch.
+
+        Raises:
+            PackedError: A position of a sparse network's batch is none that the rules allow.
+        """
+        batch = TensorBatch.of(positions, self._device, self.network, has_policy=self._has_policy)
         settings = self._schedule.settings
         for group in self._optimizer.param_groups:
             group["lr"] = self._schedule.learning_rate(step)

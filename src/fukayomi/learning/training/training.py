@@ -18,7 +18,6 @@ from torch import nn
 from fukayomi.interruption import StopRequest
 from fukayomi.learning.data.batch import training_batches
 from fukayomi.learning.data.dataset import DatasetLike, as_dataset
-from fukayomi.learning.data.tensors import TensorBatch
 from fukayomi.learning.devices import choose_device, use_threads
 from fukayomi.learning.listeners import SILENT, RunStart, TrainingListener, TrainingStep
 from fukayomi.learning.optimization import estimation_batches
@@ -147,7 +146,7 @@ def train(
 
         saved = step
         for batch in reporter.batches(batches):
-            losses, norm = trainer.update(TensorBatch.of(batch, where, trainer.network), step)
+            losses, norm = trainer.update(batch, step)
             step += 1
             guard.watch(step, losses.total)
             reporter.step(TrainingStep(step, losses, schedule.learning_rate(step - 1), norm))
