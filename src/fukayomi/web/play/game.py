@@ -27,10 +27,8 @@ if TYPE_CHECKING:
     from fukayomi.engine.settings import UsiSettings
     from fukayomi.usi.client import SearchAnswer
 
-MEMORY_MB = 64
-"""Memory of the engine's tree."""
-HINT_NODES = 800
-"""Nodes of a hint."""
+MEMORY_MB = 256
+"""Most memory for the engine's tree: ten seconds with a sparse network take as much."""
 HINT_MEMORY_MB = 16
 LATE_MS = 500
 """Tolerance for late moves of the reader: they travel."""
@@ -239,12 +237,13 @@ class PlayGame:
         with self._lock:
             self._check_turn()
             position = self._position.copy()
+        nodes = self._network.analysis_nodes
         with (
             self._hint_lock,
             Engine(self._network, memory_mb=HINT_MEMORY_MB, shares_batches=True) as engine,
             self._first_of_all(),
         ):
-            result = engine.search(position, nodes=HINT_NODES)
+            result = engine.search(position, nodes=nodes)
         line = result.lines[0]
         usi = [move.usi() for move in line.pv]
         return {
@@ -255,7 +254,7 @@ class PlayGame:
             "english": english_moves(position.sfen(), usi),
             "win_rate": line.winrate if position.turn == BLACK else 1 - line.winrate,
             "cp": line.cp if position.turn == BLACK else -line.cp,
-            "nodes": HINT_NODES,
+            "nodes": nodes,
         }
 
     def close(self) -> None:
