@@ -22,7 +22,7 @@ from fukayomi._native import (
     sparse_rows,
 )
 from fukayomi.files.sparse_network import SparseFile, read_sparse_file
-from fukayomi.learning.models import export_network, probe_rows
+from fukayomi.learning.models import export_network, sparse_positions
 from fukayomi.nn.config import NetworkConfigError
 from fukayomi.nn.parameters import ExportError
 from fukayomi.nn.sparse import SQUARE_ROWS, SparseConfig, SparseNetwork, SparsePositions
@@ -55,11 +55,9 @@ def test_what_is_written_comes_back(network: SparseNetwork, file: SparseFile) ->
     left_out = np.setdiff1d(np.arange(SQUARE_ROWS), kept)
     assert not loaded.table()[:, left_out].any()
     for name, most in (
-        ("policy_accumulators.bias", 0.01),
-        ("value_accumulators.bias", 0.01),
-        ("label_table", 1e-3),
+        ("policy_accumulators.bias", 0.1),
+        ("value_accumulators.bias", 0.1),
         ("label_bias", 1e-5),
-        ("group_table", 0.03),
         ("group_bias", 1e-5),
         ("value_layer1.weight", 1e-4),
         ("value_layer1.bias", 0),
@@ -73,19 +71,44 @@ def test_what_is_written_comes_back(network: SparseNetwork, file: SparseFile) ->
     torch.testing.assert_close(loaded.value_rows.detach()[0].sum(dim=1)[kept], sums, rtol=0, atol=1e-5)
 
 
-def test_the_largest_weights_of_groups_are_clipped_for_the_others(tmp_path: Path) -> None:
-    """The policy of positions decides how far; here no move of theirs has the largest weight."""
-    few = shaken_sparse(CONFIG, 0.02)
-    unseen = np.setdiff1d(np.arange(few.group_table.shape[1]), probe_rows().groups)
+def test_sums_of_games_stay_what_they_are(network: SparseNetwork, file: SparseFile) -> None:
+    """By more than if each weight were rounded to the nearest step."""
+    read = sparse_positions([random_position(seed) for seed in range(200)])
+    loaded = load_sparse(file.path)
+    kept = torch.from_numpy(sparse_kept_rows().astype(np.int64))
+    counts = np.bincount(read.rows, minlength=SPARSE_ROWS) / len(read)
+    tops = torch.from_numpy(file.arrays()["tops"].astype(np.float32))
+
+    def mean_error(table: torch.Tensor, bias: torch.Tensor) -> float:
+        """Of the accumulators in steps, the root of its mean square over the columns."""
+        wanted = network.table().detach().permute(1, 0, 2).flatten(1)
+        frequent = torch.from_numpy(counts.astype(np.float32))[kept]
+        shift = bias - torch.cat([network.policy_accumulators.bias, network.value_accumulators.bias]).detach()
+        return float((((frequent @ (table - wanted)[kept]) + shift) * tops).square().mean().sqrt())
+
+    rounded = loaded.table().detach().permute(1, 0, 2).flatten(1)
+    own = torch.cat([network.policy_accumulators.bias, network.value_accumulators.bias]).detach()
+    taken_up = torch.cat([loaded.policy_accumulators.bias, loaded.value_accumulators.bias]).detach()
+    assert mean_error(rounded, taken_up) < 0.5 * mean_error(rounded, (own * tops).round() / tops)
+
     with torch.no_grad():
-        few.group_table[0, int(unseen[0]), 0] = 4.0
+        numbers = network.policy_accumulators(read)
+    for name, inputs in (("label_table", numbers), ("group_table", numbers[:, : CONFIG.shared])):
+        wanted, found = (which.state_dict()[name].permute(1, 0, 2).flatten(1) for which in (network, loaded))
+        step = wanted.abs().amax(dim=1, keepdim=True) / 127 if name == "label_table" else found.abs().max() / 127
+        nearest = (wanted / step).round().clamp(-127, 127) * step
+        error, of_nearest = (float((inputs @ (each - wanted).T).square().mean()) for each in (found, nearest))
+        assert error < 0.8 * of_nearest, name
+
+
+def test_the_largest_weights_of_groups_are_clipped_for_the_others(tmp_path: Path) -> None:
+    """Moves that occur decide how far; none takes a king with a pawn."""
+    pawn_takes_king = 8
+    few = shaken_sparse(CONFIG, 0.02)
+    with torch.no_grad():
+        few.group_table[0, pawn_takes_king, 0] = 4.0
     export_network(few, tmp_path / "a.sparse")
-    loaded = load_sparse(tmp_path / "a.sparse").group_table.detach()
-    largest = loaded.max().item()
-    assert 0.75 < largest < 1.25
-    others = np.setdiff1d(np.arange(few.group_table.shape[1]), unseen[:1])
-    difference = (loaded - few.group_table.detach())[:, others].abs()
-    assert difference.max().item() <= 0.5 * largest / 127 + 1e-6
+    assert 0.75 < load_sparse(tmp_path / "a.sparse").group_table.max().item() < 1.25
 
 
 def test_the_embedded_width_has_at_most_20_megabytes(tmp_path: Path) -> None:
@@ -193,8 +216,8 @@ def test_accumulators_that_16_bits_cannot_hold_get_fewer_steps_or_are_refused(tm
     file = read_sparse_file(path).arrays()
     assert 64 <= file["tops"][place] < before[place]
     others = np.arange(len(before)) != place
-    assert np.array_equal(file["tops"][others], before[others])
-    assert file["bias"][place] == round(60 * int(file["tops"][place])) < 2**15
+    assert (file["tops"][others] > 0.8 * before[others]).all()  # other games choose them anew
+    assert file["bias"][place] == pytest.approx(60 * int(file["tops"][place]), rel=0.01)
     written = path.read_bytes()
     with torch.no_grad():
         bias[place % CONFIG.policy] = -600.0

@@ -43,6 +43,8 @@ from fukayomi.shogi import Position
 
 NORMALISED_POSITIONS = 512
 """Positions for the statistics of a network from an ONNX file."""
+ROUNDING_POSITIONS = 4096
+"""Positions for the rounding of a sparse network."""
 LARGEST_DIFFERENCE = 0.01
 """Between logits of a network and of the ONNX file that it was read from; rounding is a thousandth of that."""
 
@@ -203,9 +205,9 @@ def _export_onnx(network: nn.Module, path: Path, *, half: bool) -> Agreement:
     return agreement
 
 
-def probe_rows() -> SparsePositions:
-    """The rows and moves of `probe_positions`, for a sparse network."""
-    hcps = np.frombuffer(b"".join(encode_hcp(position) for position in probe_positions()), np.uint8).reshape(-1, 32)
+def sparse_positions(positions: Sequence[Position]) -> SparsePositions:
+    """The rows and moves of positions, for a sparse network."""
+    hcps = np.frombuffer(b"".join(encode_hcp(position) for position in positions), np.uint8).reshape(-1, 32)
     none = np.empty(0, np.uint16)
     rows, row_offsets, labels, groups, move_offsets, _ = sparse_batch(
         hcps, np.zeros(len(hcps) + 1, np.int64), none, none, 1
@@ -214,7 +216,13 @@ def probe_rows() -> SparsePositions:
 
 
 def _save_sparse(network: SparseNetwork, path: Path) -> None:
-    save_sparse(network, path, probe_rows())
+    """Write a network in integers, rounded for positions of games that it plays against itself."""
+    with TemporaryDirectory() as folder:
+        roughly = Path(folder) / path.name
+        save_sparse(network, roughly, sparse_positions(probe_positions()))
+        plan = Plan("native", "int8", threads=usable_cpus(), slots=1, batch_size=64)
+        found = sample_positions(load(NetworkFile(roughly), plan), ROUNDING_POSITIONS)
+    save_sparse(network, path, sparse_positions(found))
 
 
 SPARSE_WRITERS: dict[str, Callable[[SparseNetwork, Path], None]] = {

@@ -1,23 +1,27 @@
 """Sparse networks as files in integers: what `native/sparse/network.hpp` computes with.
 
-A column of the table has steps of its own: 64 to 1023 of them are 1, where the accumulator is clipped. Few steps hold
-large weights, many hold small ones exactly; those with the least error are taken which no position of a game drives
-out of 16 bits. All groups of moves share one step, and the few largest weights are clipped: with the step of the least
-squared error the policy of a trained network lost four times as much as with the one that is chosen by the policy.
+What counts is the error of sums on positions of games, not that of single weights. A column of the table has steps of
+its own: 64 to 1023 of them are 1, where the accumulator is clipped. Few steps hold large weights, many hold small ones
+exactly; those are taken that err least where rows are weighted by how often they occur, and that no position of a game
+drives out of 16 bits. The bias takes up the mean error. Rows of moves are rounded so that their products with the
+policy's numbers stay what they are (`nn/rounding.py`). All groups share one step, and the few largest weights are
+clipped. Weights at the nearest step cost a trained network four times as much of its policy loss
+(docs/measurements/precision.md).
 """
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch.func import functional_call
 
 from fukayomi._native import SPARSE_ROWS, sparse_kept_rows
 from fukayomi.files.atomic import replace_file
 from fukayomi.files.sparse_network import SparseWidths, read_sparse_file, sparse_file_bytes
 from fukayomi.nn.parameters import ExportError, require_finite
+from fukayomi.nn.rounding import rounded_together
 from fukayomi.nn.sparse import BLOCK, CONTENTS, SQUARE_ROWS, SQUARES, SparseConfig, SparseNetwork, SparsePositions
 
 NUMBER = 127
@@ -31,6 +35,7 @@ LARGEST_SUM = 2**15 - 1
 _HAND_ROWS, _ZONE_PLACES = 57, 50
 _PIECES = [18, 4, 4, 4, 2, 2, 4, 1, 18, 4, 4, 4, 2, 2]  # in a game, of the kinds of each side
 _Floats = NDArray[np.float32]
+_Doubles = NDArray[np.float64]
 
 
 def save_sparse(network: SparseNetwork, path: Path | str, positions: SparsePositions) -> None:
@@ -39,7 +44,7 @@ def save_sparse(network: SparseNetwork, path: Path | str, positions: SparsePosit
     Args:
         network: The network.
         path: The file.
-        positions: Some of games, whose policies choose the step of the groups of moves.
+        positions: Some thousand of games, on which the errors of rounding are measured.
 
     Raises:
         ExportError: A parameter is not finite, or an accumulator too large for 16 bits.
@@ -50,19 +55,26 @@ def save_sparse(network: SparseNetwork, path: Path | str, positions: SparsePosit
     config = network.config
     widths = SparseWidths(**dict(config))
     kept = sparse_kept_rows()
-    table = _rows(network.table())[kept]
-    bias = np.concatenate([_numpy(network.policy_accumulators.bias), _numpy(network.value_accumulators.bias)])
-    tops = _within_reach(_best_tops(table), table, bias, kept)
-    arrays: dict[str, NDArray[Any]] = {
-        "tops": tops.astype(np.uint16),
-        "bias": _rounded(bias * tops, np.int16),
-        "table": _rounded(table * tops, np.int8),
-    }
-    label_rows = [_scaled(row, np.int8) for row in _rows(network.label_table)]
-    arrays["label_table"] = np.array([row for _, row in label_rows])
-    arrays["label_scales"] = np.array([step / NUMBER for step, _ in label_rows], np.float32)
-    group_step = _best_group_step(network, positions)
-    arrays["group_table"] = _rounded(_rows(network.group_table) / group_step, np.int8)
+    columns = _Columns(
+        _rows(network.table())[kept],
+        np.concatenate([_numpy(network.policy_accumulators.bias), _numpy(network.value_accumulators.bias)]),
+        np.bincount(positions.rows, minlength=SPARSE_ROWS)[kept] / len(positions),
+    )
+    tops = columns.within_reach(columns.best_tops(), kept)
+    table, bias = columns.in_steps(tops)
+    arrays: dict[str, NDArray[Any]] = {"tops": tops.astype(np.uint16), "bias": bias, "table": table}
+    with torch.no_grad():
+        numbers = _numpy(network.policy_accumulators(positions)).astype(np.float64)
+    products = numbers.T @ numbers / len(numbers)
+    label_table = _rows(network.label_table).astype(np.float64)
+    label_steps = np.array([_step(row, np.int8) for row in label_table])
+    arrays["label_table"] = rounded_together(label_table, label_steps, products)
+    arrays["label_scales"] = (label_steps / NUMBER).astype(np.float32)
+    group_step, arrays["group_table"] = _rounded_groups(
+        _rows(network.group_table).astype(np.float64),
+        products[: config.shared, : config.shared],
+        np.bincount(positions.groups.ravel(), minlength=network.group_table.shape[1]),
+    )
     biases = [_numpy(network.label_bias), _numpy(network.group_bias)]
     bias_step, in_steps = _scaled(np.concatenate(biases), np.int16)
     arrays["label_bias"], arrays["group_bias"] = np.split(in_steps, [len(biases[0])])
@@ -147,74 +159,87 @@ def _rounded(numbers: NDArray[Any], kind: type[np.signedinteger[Any]]) -> NDArra
     return np.clip(np.rint(numbers), -most, most).astype(kind)
 
 
+def _step(numbers: NDArray[Any], kind: type[np.signedinteger[Any]]) -> float:
+    """The least step with which the integers hold all numbers."""
+    return float(np.abs(numbers).max(initial=0)) / np.iinfo(kind).max or 1.0
+
+
 def _scaled(numbers: NDArray[Any], kind: type[np.signedinteger[Any]]) -> tuple[float, NDArray[Any]]:
     """A step and the numbers in steps."""
-    step = float(np.abs(numbers).max(initial=0)) / np.iinfo(kind).max or 1.0
+    step = _step(numbers, kind)
     return step, _rounded(numbers / step, kind)
 
 
-def _best_group_step(network: SparseNetwork, positions: SparsePositions) -> float:
-    """The step of int8 for the groups of moves with which the policies of the positions differ least."""
-    table = network.group_table.detach()
-    most = table.abs().max().item() / 127 or 1.0
-    with torch.no_grad():
-        wanted = _log_policy(network, positions, table)
-        steps = most * np.linspace(0.2, 1, 33)
-        differences = [
-            (wanted.exp() * (wanted - _log_policy(network, positions, (table / step).round().clamp(-127, 127) * step)))
-            .sum()
-            .item()
-            for step in steps
-        ]
-    return float(steps[np.argmin(differences)])
+def _rounded_groups(
+    table: _Doubles, products: _Doubles, counts: NDArray[np.int64]
+) -> tuple[float, NDArray[np.int8]]:
+    """The step of all groups with which the logits of moves that occur err least, and the table in it."""
+    most = _step(table, np.int8)
+    best: tuple[float, float, NDArray[np.int8]] | None = None
+    for step in most * np.linspace(0.2, 1, 17):
+        rounded = rounded_together(table, np.full(len(table), step), products)
+        errors = rounded * step - table
+        error = float(counts @ ((errors @ products) * errors).sum(axis=1))
+        if best is None or error < best[0]:
+            best = error, float(step), rounded
+    assert best is not None
+    return best[1:]
 
 
-def _log_policy(network: SparseNetwork, positions: SparsePositions, group_table: torch.Tensor) -> torch.Tensor:
-    """Logarithms of the probabilities of all moves, [M]."""
-    logits, _ = functional_call(network, {"group_table": group_table}, (positions,))
-    moves = torch.as_tensor(positions.move_offsets).diff()
-    largest = torch.segment_reduce(logits, "max", lengths=moves).repeat_interleave(moves)
-    sums = torch.segment_reduce((logits - largest).exp(), "sum", lengths=moves).repeat_interleave(moves)
-    return logits - largest - sums.log()
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """The table in floats."""
 
+    table: _Floats
+    """[rows, columns]."""
+    bias: _Floats
+    """[columns]."""
+    frequencies: _Doubles
+    """How often a row occurs in a position, [rows]."""
 
-def _best_tops(table: _Floats) -> NDArray[np.int64]:
-    """For each column, the steps with the least sum of squared errors of all rows."""
-    best: list[int] = []
-    for column in range(0, table.shape[1], BLOCK):  # a block stays in the cache
-        block = np.ascontiguousarray(table[:, column : column + BLOCK])
-        errors = [
-            np.square(np.clip(np.rint(block * top), -127, 127) / top - block).sum(axis=0)
-            for top in _TOPS.astype(np.float32)
-        ]
-        best.extend(_TOPS[np.argmin(errors, axis=0)].tolist())
-    return np.array(best)
+    def best_tops(self) -> NDArray[np.int64]:
+        """For each column, the steps with the least sum of squared errors."""
+        best: list[int] = []
+        weights = (self.frequencies + 1e-4).astype(np.float32)  # what did not occur may do so elsewhere
+        for column in range(0, self.table.shape[1], BLOCK):  # a block stays in the cache
+            block = np.ascontiguousarray(self.table[:, column : column + BLOCK])
+            errors = [
+                weights @ np.square(np.clip(np.rint(block * top), -127, 127) / top - block)
+                for top in _TOPS.astype(np.float32)
+            ]
+            best.extend(_TOPS[np.argmin(errors, axis=0)].tolist())
+        return np.array(best)
 
+    def in_steps(
+        self, tops: NDArray[np.int64], columns: "NDArray[np.int64] | slice" = slice(None)
+    ) -> tuple[NDArray[np.int8], NDArray[np.int16]]:
+        """The rows and the bias of columns that have such steps."""
+        exact = self.table[:, columns] * tops
+        rows = _rounded(exact, np.int8)
+        error = self.frequencies @ (rows - exact)
+        return rows, _rounded(self.bias[columns] * tops - error, np.int16)
 
-def _within_reach(
-    tops: NDArray[np.int64], table: _Floats, bias: _Floats, kept: NDArray[np.uint16]
-) -> NDArray[np.int64]:
-    """The steps, fewer for columns whose sums could leave 16 bits.
+    def within_reach(self, tops: NDArray[np.int64], kept: NDArray[np.uint16]) -> NDArray[np.int64]:
+        """The steps, fewer for columns whose sums could leave 16 bits.
 
-    Raises:
-        ExportError: They could do so with the fewest steps, too.
-    """
-    tops, columns = tops.copy(), np.arange(len(tops))
-    while len(columns):
-        rows = np.zeros((SPARSE_ROWS, len(columns)), np.int16)
-        rows[kept] = _rounded(table[:, columns] * tops[columns], np.int8)
-        starts = np.rint(bias[columns] * tops[columns].astype(np.float64))
-        reached = np.maximum(largest_sums(rows) + starts, largest_sums(-rows) - starts)
-        columns, reached = columns[reached > LARGEST_SUM], reached[reached > LARGEST_SUM]
-        if (tops[columns] == MIN_TOP).any():
-            worst = int(np.argmax(reached))
-            raise ExportError(
-                f"accumulator {columns[worst]} could reach {reached[worst]:,.0f} steps, and 16 bits hold "
-                f"{LARGEST_SUM:,}: its weights or its bias are far beyond the range 0 to 1 in which it counts; train "
-                "with a lower learning rate or with weight decay"
-            )
-        tops[columns] = _TOPS[np.searchsorted(_TOPS, tops[columns]) - 1]
-    return tops
+        Raises:
+            ExportError: They could do so with the fewest steps, too.
+        """
+        tops, columns = tops.copy(), np.arange(len(tops))
+        while len(columns):
+            rows = np.zeros((SPARSE_ROWS, len(columns)), np.int16)
+            rows[kept], starts = self.in_steps(tops[columns], columns)
+            reached = np.maximum(largest_sums(rows) + starts, largest_sums(-rows) - starts.astype(np.int64))
+            columns, reached = columns[reached > LARGEST_SUM], reached[reached > LARGEST_SUM]
+            if (tops[columns] == MIN_TOP).any():
+                worst = int(np.argmax(reached))
+                raise ExportError(
+                    f"accumulator {columns[worst]} could reach {reached[worst]:,.0f} steps, and 16 bits hold "
+                    f"{LARGEST_SUM:,}: its weights or its bias are far beyond the range 0 to 1 in which it counts; "
+                    "train with a lower learning rate or with weight decay"
+                )
+            tops[columns] = _TOPS[np.searchsorted(_TOPS, tops[columns]) - 1]
+        return tops
 
 
 def largest_sums(rows: NDArray[np.int16]) -> NDArray[np.int64]:
