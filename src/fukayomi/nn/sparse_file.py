@@ -170,9 +170,7 @@ def _scaled(numbers: NDArray[Any], kind: type[np.signedinteger[Any]]) -> tuple[f
     return step, _rounded(numbers / step, kind)
 
 
-def _rounded_groups(
-    table: _Doubles, products: _Doubles, counts: NDArray[np.int64]
-) -> tuple[float, NDArray[np.int8]]:
+def _rounded_groups(table: _Doubles, products: _Doubles, counts: NDArray[np.int64]) -> tuple[float, NDArray[np.int8]]:
     """The step of all groups with which the logits of moves that occur err least, and the table in it."""
     most = _step(table, np.int8)
     best: tuple[float, float, NDArray[np.int8]] | None = None
