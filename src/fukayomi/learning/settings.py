@@ -133,9 +133,11 @@ class TrainingSettings(Settings):
     """Compile the network with torch.compile: the first step takes minutes, later ones may be faster on a GPU."""
 
     @model_validator(mode="after")
-    def _ends_once(self) -> Self:
+    def _ends_and_learns(self) -> Self:
         if self.steps is not None and self.epochs is not None:
             raise InvalidValueError("give steps or epochs, not both")
+        if self.policy_weight == self.value_weight == 0:
+            raise InvalidValueError("policy_weight and value_weight are both 0: there is nothing to learn")
         return self
 
     def total_steps(self, positions: int) -> int:

@@ -106,6 +106,7 @@ def test_a_preset_may_say_something_of_the_targets(tmp_path: Path):
             "training.optimizer: Input should be 'sgd', 'adamw' or 'muon'",
         ),
         ('train = "a"\n[training]\nsteps = 1\nepochs = 2.0', "give steps or epochs, not both"),
+        ('train = "a"\n[training]\npolicy_weight = 0\nvalue_weight = 0', "there is nothing to learn"),
         ('train = "a"\n[training]\npreset = "best"', "'best' is not one of dlshogi, dlshogi-large, reanalyze"),
         ('train = "a"\n[training]\npreset = ["dlshogi"]', r"preset: \['dlshogi'\] is not one of dlshogi, "),
         ('train = "a"\n[network]\nname = 5', "network.name: 5 is not a name, such as"),
