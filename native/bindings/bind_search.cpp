@@ -131,6 +131,9 @@ void bind_params(nb::module_& m) {
     parameter(type, "c_stdev", &SearchParams::c_stdev, "The standard deviation of values that is expected, for c_variance and lcb_stdevs.");
     parameter(type, "value_correction", &SearchParams::value_correction,
               "Share of the mean error of like positions by which the value of a new one is corrected; 0: none.");
+    parameter(type, "policy_history", &SearchParams::policy_history,
+              "Nats that a move's prior in a new position gains for each win rate of 1 that the move gained elsewhere in the tree,\n"
+              "0 to 100; 0: the priors stay.");
     parameter(type, "lcb_stdevs", &SearchParams::lcb_stdevs,
               "The best root move is the one with the highest lower bound of Q, this many standard errors below Q.\n"
               "0: the one with the most visits; KataGo: 5.");

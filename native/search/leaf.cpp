@@ -87,6 +87,7 @@ std::vector<Move> find_long_mate(MateSolver& solver, const Board& pos, const Sea
 
 void LeafReader::judge(const Root& root, const SearchParams& params, Leaf& leaf) {
     replay(root, leaf.moves);
+    leaf.turn = board_.turn();
     leaf.mate = Move();
     leaf.mate_edge = 0;
     leaf.verdict = {};
@@ -114,7 +115,6 @@ void LeafReader::look_up(EvalCache& cache, const SearchParams& params, Leaf& lea
     if (!leaf.is_open()) return;
     leaf.key = EvalKey::of(board_, leaf.edges, params.temperature_at(leaf.moves.size()));
     leaf.value = cache.find(leaf.key, leaf.edges, leaf.packed);
-    if (leaf.value) leaf.put_mate_first();
 }
 
 void LeafReader::replay(const Root& root, std::span<const Move> moves) {

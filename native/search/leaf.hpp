@@ -42,6 +42,7 @@ struct Leaf {
     // to the first occurrence.
     Verdict recurrence;
     MoveList edges;                      // of an open leaf
+    Color turn = BLACK;                  // to move in its position
     bool is_complete = true;             // the edges are all legal moves
     std::uint16_t kind = 0;              // of an open leaf, where values are corrected
     Move mate;                           // begins a short mate, at the root only, where it is tried first

@@ -47,6 +47,8 @@ struct SearchParams {
     float c_stdev = 0.08F;  // the standard deviation that is expected, and that nodes with few visits have
     // The share of the mean error of positions of a kind by which the value of a new one is corrected (correction.hpp). 0: none.
     float value_correction = 0.0F;
+    // The weight of what the search found out about moves in the priors of new positions (policy_history.hpp). 0: none.
+    float policy_history = 0.0F;
     // The best move at the root is the one with the greatest lower confidence bound, Q - lcb_stdevs * (standard error of Q),
     // among those with at least lcb_visits of the most visits. 0: the most visited move.
     float lcb_stdevs = 0.0F;

@@ -82,8 +82,8 @@ Batch::~Batch() {
 }
 
 Search::Search(const SearchParams& params, std::size_t memory_mb)
-    : params_(checked(params)), puct_(Puct::below_root(params)), tree_(checked_bytes(memory_mb), params.value_correction),
-      root_policy_(make_root_policy(params)) {
+    : params_(checked(params)), puct_(Puct::below_root(params)),
+      tree_(checked_bytes(memory_mb), params.value_correction, params.policy_history), root_policy_(make_root_policy(params)) {
     start_anew(Position(), {});
 }
 
@@ -139,7 +139,7 @@ bool Search::try_advance(const Position& position) {
     root_ = std::move(root);
     game_moves_.insert(game_moves_.end(), played->begin(), played->end());
     if (!played->empty()) mate_edge_ = 0;
-    tree_.set_draw(draw_values(params_, position.board().turn()));
+    tree_.set_sides(position.board().turn(), draw_values(params_, position.board().turn()));
     begin_policy();
     prove_fourth_occurrences();
     return true;
@@ -166,7 +166,7 @@ void Search::start_anew(const Position& position, std::span<const Move> search_m
     tree_.clear();
     mates_.clear();
     mate_edge_ = 0;
-    tree_.set_draw(draw_values(params_, position.board().turn()));
+    tree_.set_sides(position.board().turn(), draw_values(params_, position.board().turn()));
     if (root_->moves.empty()) tree_.prove({{tree_.root(), 0}}, {Proof::LOSS, 0});
 }
 
@@ -300,12 +300,19 @@ void Search::judge_and_write(Batch& batch, const Root& root, SlotInput& input, s
         Leaf& leaf = *batch.leaves_[k];
         batch.reader_.judge(root, params_, leaf);
         if (batch.cache_ != nullptr) batch.reader_.look_up(*batch.cache_, params_, leaf);
+        if (leaf.value) finish_priors(leaf);
         if (leaf.needs_row()) batch.reader_.write(leaf, input, row++);
     }
     for (MateCheck& check : batch.checks_) {
         if (is_stopped()) return;
         batch.reader_.find_mate(root, params_, check);
     }
+}
+
+// From what the network says of the moves to what the tree keeps.
+void Search::finish_priors(Leaf& leaf) const {
+    if (!leaf.moves.empty()) tree_.history().change(leaf.turn, {leaf.packed.data(), leaf.edges.size()});
+    leaf.put_mate_first();
 }
 
 void Search::begin_check(Batch& batch, const Leaf& leaf) {
@@ -404,7 +411,7 @@ void Search::apply(Batch& batch, const float* logits, const float* values) {
             mistake = "a value is not between 0 and 1";
         if (mistake == nullptr && batch.cache_ != nullptr)
             batch.cache_->store(leaf.key, {leaf.packed.data(), leaf.edges.size()}, values[row]);
-        leaf.put_mate_first();
+        finish_priors(leaf);
     }
     const Lock lock(mutex_);
     if (mistake != nullptr) {

@@ -183,6 +183,7 @@ class Search {
     std::optional<Path> path_to(std::span<const Move> moves) FUKAYOMI_REQUIRES(mutex_);
     bool enter_mate(std::vector<Move> moves, std::span<const Move> mate, std::uint64_t key, std::uint64_t key_after)
         FUKAYOMI_REQUIRES(mutex_);
+    void finish_priors(Leaf& leaf) const;
     void begin_check(Batch& batch, const Leaf& leaf) FUKAYOMI_REQUIRES(mutex_);
     void enter_checks(Batch& batch) FUKAYOMI_REQUIRES(mutex_);
     bool try_advance(const Position& position) FUKAYOMI_REQUIRES(mutex_);

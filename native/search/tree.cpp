@@ -45,10 +45,10 @@ void bring_best_forward(EdgeSpan edges, std::size_t from) {
 
 }  // namespace
 
-Tree::Tree(std::size_t max_bytes, float correction)
+Tree::Tree(std::size_t max_bytes, float correction, float history)
     : pool_(max_bytes), nodes_(pool_), edge_blocks_(pool_, nodes_, &Node::edges), child_blocks_(pool_, nodes_, &Node::children),
-      correction_(correction) {
-    pool_.account(correction_.bytes());
+      correction_(correction), history_(history) {
+    pool_.account(correction_.bytes() + history_.bytes());
     clear();
 }
 
@@ -57,6 +57,7 @@ void Tree::clear() {
     child_blocks_.clear();
     nodes_.clear();
     correction_.clear();
+    history_.clear();
     dropped_ = NOWHERE;
     pruning_ = {};
     prune_from_ = 0;
@@ -267,6 +268,11 @@ void Tree::back_up(const Path& path, Values values) {
         const bool root_side_moved = (depth & 1) != 0;
         Node& node = nodes_[path[depth].node];
         const double value = root_side_moved ? values.root_side : values.other_side;
+        if (depth > 0 && history_.is_on()) {
+            const Node& before = nodes_[path[depth - 1].node];  // with this visit
+            const double gain = value - (1.0 - before.value_sum / before.visits);
+            history_.enter(root_side_moved ? root_side_ : ~root_side_, Move(node.move), static_cast<float>(gain));
+        }
         node.value_sum += value;
         ++node.visits;
         const double mean = node.value_sum / node.visits;

@@ -10,6 +10,7 @@
 
 #include "search/correction.hpp"
 #include "search/node.hpp"
+#include "search/policy_history.hpp"
 #include "search/pool.hpp"
 #include "shogi/types.hpp"
 
@@ -30,11 +31,15 @@ struct Values {
 
 class Tree {
   public:
-    // `correction`: SearchParams::value_correction.
-    explicit Tree(std::size_t max_bytes, float correction = 0.0F);
+    // `correction`: SearchParams::value_correction; `history`: SearchParams::policy_history.
+    explicit Tree(std::size_t max_bytes, float correction = 0.0F, float history = 0.0F);
 
     void clear();  // leaves a root that is NEW
-    void set_draw(Values draw) { draw_ = draw; }
+    // The side to move at the root, and what a draw is worth.
+    void set_sides(Color root_side, Values draw) {
+        root_side_ = root_side;
+        draw_ = draw;
+    }
     // Makes the node after these moves the root and drops the rest. False, and nothing is done, if it is not EXPANDED. No
     // visit may be in flight.
     bool advance(std::span<const Move> moves);
@@ -42,6 +47,7 @@ class Tree {
     bool complete_root(const MoveList& legal);
 
     Index root() const { return root_.node; }
+    const PolicyHistory& history() const { return history_; }
     Node& operator[](Index i) { return nodes_[i]; }
     const Node& operator[](Index i) const { return nodes_[i]; }
     Children& children(Index node) { return *child_blocks_.payload<Children>(nodes_[node].children); }
@@ -124,10 +130,12 @@ class Tree {
     BlockPool edge_blocks_;
     BlockPool child_blocks_;
     ValueCorrection correction_;
+    PolicyHistory history_;
     Child root_{0.0F, 0, 1.0F, NOWHERE};
     // Dropped subtrees, as a list through their roots. They are taken apart little by little as new nodes are needed, so
     // that a change of root costs no time, however large the tree is.
     Index dropped_ = NOWHERE;
+    Color root_side_ = BLACK;
     Values draw_{0.5, 0.5};
 
     // A search for nodes to prune, which goes round all nodes, each time with more visits.

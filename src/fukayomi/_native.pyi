@@ -1765,6 +1765,16 @@ class SearchParams:
     def value_correction(self, value: float) -> None: ...
 
     @property
+    def policy_history(self) -> float:
+        """
+        Nats that a move's prior in a new position gains for each win rate of 1 that the move gained elsewhere in the tree,
+        0 to 100; 0: the priors stay.
+        """
+
+    @policy_history.setter
+    def policy_history(self, value: float) -> None: ...
+
+    @property
     def lcb_stdevs(self) -> float:
         """
         The best root move is the one with the highest lower bound of Q, this many standard errors below Q.
