@@ -176,7 +176,7 @@ class UsiSettings:
     """Expected standard deviation of values, per mille, for C_variance and LCB_Stdevs."""
     value_correction: int = spin("Value_Correction", 0, 0, 200, parameter="value_correction", scale=100)
     """Share of the mean error of like positions by which the value of a new one is corrected, percent; 0: none."""
-    policy_history: int = spin("Policy_History", 0, 0, 100, parameter="policy_history")
+    policy_history: int = spin("Policy_History", 7, 0, 100, parameter="policy_history")
     """Nats that the prior of a move gains for each win rate of 1 that it gained elsewhere in the tree; 0: none."""
     lcb_stdevs: int = spin("LCB_Stdevs", 0, 0, 10_000, parameter="lcb_stdevs", scale=100)
     """Standard errors below a move's value at which it is judged for the choice, percent; 0: by visits."""
