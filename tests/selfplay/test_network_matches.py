@@ -13,7 +13,7 @@ from fukayomi.arena.results.match_db import StoreError
 from fukayomi.engine import Network
 from fukayomi.engine.evaluators.protocol import Slot
 from fukayomi.selfplay import play_networks
-from fukayomi.shogi import Position
+from fukayomi.shogi import Position, Repetition
 from fukayomi.shogi.record import Result, Termination
 
 OPENINGS = ["startpos moves 7g7f 3c3d", "startpos moves 2g2f 8c8d 2f2e", "startpos moves 5g5f"]
@@ -45,7 +45,10 @@ def test_the_rules_end_each_game_as_the_referee_would(tmp_path: Path) -> None:
         for ply, played in enumerate(record.moves):
             assert ending_of(position, ply, 120) is None
             position.push(played.move)
-        if record.termination is not Termination.DECLARATION:
+        if record.termination is Termination.REPETITION:  # the pool's rule: at once, not at the fourth occurrence
+            assert position.first_recurrence() is Repetition.DRAW
+            assert record.result is Result.DRAW
+        elif record.termination is not Termination.DECLARATION:
             assert ending_of(position, len(record.moves), 120) == (record.termination, record.result)
     assert {"one", "two"} == {record.black_name for record in records}
 
