@@ -62,7 +62,7 @@ def save_sparse(network: SparseNetwork, path: Path | str, positions: SparsePosit
     )
     tops = columns.within_reach(columns.best_tops(), kept)
     table, bias = columns.in_steps(tops)
-    arrays: dict[str, NDArray[Any]] = {"tops": tops.astype(np.uint16), "bias": bias, "table": table}
+    arrays: dict[str, NDArray[Any]] = {"tops": tops.astype(np.uint16), "bias": bias.astype(np.int16), "table": table}
     with torch.no_grad():
         numbers = _numpy(network.policy_accumulators(positions)).astype(np.float64)
     products = numbers.T @ numbers / len(numbers)
@@ -210,12 +210,12 @@ class _Columns:
 
     def in_steps(
         self, tops: NDArray[np.int64], columns: "NDArray[np.int64] | slice" = slice(None)
-    ) -> tuple[NDArray[np.int8], NDArray[np.int16]]:
+    ) -> tuple[NDArray[np.int8], NDArray[np.int64]]:
         """The rows and the bias of columns that have such steps."""
         exact = self.table[:, columns] * tops
         rows = _rounded(exact, np.int8)
         error = self.frequencies @ (rows - exact)
-        return rows, _rounded(self.bias[columns] * tops - error, np.int16)
+        return rows, np.rint(self.bias[columns] * tops - error).astype(np.int64)
 
     def within_reach(self, tops: NDArray[np.int64], kept: NDArray[np.uint16]) -> NDArray[np.int64]:
         """The steps, fewer for columns whose sums could leave 16 bits.
@@ -227,7 +227,7 @@ class _Columns:
         while len(columns):
             rows = np.zeros((SPARSE_ROWS, len(columns)), np.int16)
             rows[kept], starts = self.in_steps(tops[columns], columns)
-            reached = np.maximum(largest_sums(rows) + starts, largest_sums(-rows) - starts.astype(np.int64))
+            reached = np.maximum(largest_sums(rows) + starts, largest_sums(-rows) - starts)
             columns, reached = columns[reached > LARGEST_SUM], reached[reached > LARGEST_SUM]
             if (tops[columns] == MIN_TOP).any():
                 worst = int(np.argmax(reached))
