@@ -12,6 +12,7 @@ from fukayomi.engine import Network
 from fukayomi.engine.control import Control, Limits
 from fukayomi.engine.evaluators.protocol import hash_evaluator
 from fukayomi.engine.search import Searcher, SearchResult
+from fukayomi.engine.settings import UsiSettings
 from fukayomi.learning import LabelSettings, ReanalysisSettings, label_positions, reanalyze
 from fukayomi.learning.layers import layer_path
 from fukayomi.shogi import Move
@@ -31,10 +32,13 @@ def labelled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def check_as_without_past(games: Games, nodes: int) -> None:
-    """Before the last move no position has a past that counts; the last move draws, with that past."""
+    """Check the labels of a game against searches with the engine's defaults.
+
+    Before the last move no position has a past that counts; the last move draws, with that past.
+    """
     starts = games.candidates.tolist()
     assert len(games.moves) == 12
-    with Searcher([hash_evaluator(8)], memory_mb=16, reuse=False, batch_visits=0) as searcher:
+    with Searcher([hash_evaluator(8)], UsiSettings().search_params(), memory_mb=16, reuse=False, batch_visits=0) as searcher:
 
         def alone(ply: int) -> SearchResult:
             position = _native.position_from_hcp(games.hcps[ply].tobytes())

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from reanalysis_runs import check_same_games, exact_network, read, searched, targets, write_games
 
 from fukayomi import _native
-from fukayomi._native import SearchParams
 from fukayomi.data import DataFileError
 from fukayomi.engine import Network
 from fukayomi.engine.control import Control, Limits
 from fukayomi.engine.evaluators.protocol import hash_evaluator
 from fukayomi.engine.search import Searcher
+from fukayomi.engine.settings import UsiSettings
 from fukayomi.files.inputs import file_sha256
 from fukayomi.learning import (
     Dataset,
@@ -50,7 +50,7 @@ def file(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("root", Root)
 def test_a_layer_has_what_a_search_of_each_position_finds(file: Path, root: Root) -> None:
     before = file.read_bytes()
-    params = SearchParams()
+    params = UsiSettings().search_params()
     params.root_rule, params.gumbel_scale, params.gumbel_moves = root.rule, 0.0, 8
     params.softmax_temperature_root = 1.0 if root is Root.GUMBEL else 0.0
     settings = ReanalysisSettings(nodes=30, share=1.0, root=root, gumbel_moves=8)
