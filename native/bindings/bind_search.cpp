@@ -23,6 +23,7 @@
 #include "parameters.hpp"
 #include "search/eval_cache.hpp"
 #include "search/hash_evaluator.hpp"
+#include "search/reviewer.hpp"
 #include "search/search.hpp"
 #include "shogi/usi_move.hpp"
 #include "slots.hpp"
@@ -134,6 +135,8 @@ void bind_params(nb::module_& m) {
     parameter(type, "policy_history", &SearchParams::policy_history,
               "Nats that a move's prior in a new position gains for each win rate of 1 that the move gained elsewhere in the tree,\n"
               "0 to 100; 0: the priors stay.");
+    parameter(type, "review_visits", &SearchParams::review_visits,
+              "Visits after which a position gets the priors of a batch's `Reviewer`, 0 to 1e9; 0: never.");
     parameter(type, "lcb_stdevs", &SearchParams::lcb_stdevs,
               "The best root move is the one with the highest lower bound of Q, this many standard errors below Q.\n"
               "0: the one with the most visits; KataGo: 5.");
@@ -214,6 +217,26 @@ void bind_batch(nb::module_& m) {
         .def_prop_ro("capacity", &Batch::capacity, "Maximum number of leaves.")
         .def_prop_ro("hits", &Batch::hits, "Number of leaves of the last gather that were found in the cache.")
         .def("__len__", &Batch::size, "Number of leaves gathered and not yet applied or cancelled.");
+}
+
+void bind_reviewer(nb::module_& m) {
+    nb::class_<Reviewer>(
+        m, "Reviewer",
+        "An evaluator in the core for the positions of a search that have become important (SearchParams.review_visits), with the\n"
+        "memory of its batches. One thread at a time may use it.")
+        .def(
+            "__init__",
+            [](Reviewer* self, CoreEvaluator& evaluator, SlotInput& input, const Rows<float, MAX_MOVES>& logits,
+               const Rows<float>& values) {
+                require_rows(input.capacity(), logits, values);
+                new (self) Reviewer{evaluator, input, {logits.data(), values.data()}};
+            },
+            "evaluator"_a, "input"_a, "logits"_a.noconvert(), "values"_a.noconvert(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(),
+            nb::keep_alive<1, 4>(), nb::keep_alive<1, 5>(),
+            nb::sig("def __init__(self, evaluator: CoreEvaluator, input: SlotInput, logits: NDArray[numpy.float32], "
+                    "values: NDArray[numpy.float32]) -> None"),
+            "Args:\n    evaluator: It reads the input.\n    input: Memory for C positions.\n    logits: float32 [C, 593].\n"
+            "    values: float32 [C].\n\nRaises:\n    ValueError: The arrays have fewer rows than the input.");
 }
 
 void bind_cache(nb::module_& m) {
@@ -317,12 +340,17 @@ void bind_search_class(nb::module_& m) {
             "Raises:\n    ValueError: There is no move, or one that the root does not have.")
         .def(
             "new_batch",
-            [](Search& search, std::size_t capacity, EvalCache* cache) { return std::make_unique<Batch>(search, capacity, cache); },
-            "capacity"_a, "cache"_a.none() = nb::none(), nb::keep_alive<0, 1>(), nb::keep_alive<0, 3>(),
+            [](Search& search, std::size_t capacity, EvalCache* cache, Reviewer* reviewer) {
+                return std::make_unique<Batch>(search, capacity, cache, reviewer);
+            },
+            "capacity"_a, "cache"_a.none() = nb::none(), "reviewer"_a.none() = nb::none(), nb::keep_alive<0, 1>(), nb::keep_alive<0, 3>(),
+            nb::keep_alive<0, 4>(),
             "A batch for up to `capacity` leaves.\n\n"
             "Args:\n    capacity: Maximum number of leaves, 1 to 65536.\n"
             "    cache: Evaluations by the network that the batch goes to. Leaves found there need no row; what apply is given\n"
-            "        is added. None: no cache.\n\nRaises:\n    ValueError: capacity is out of range.")
+            "        is added. None: no cache.\n"
+            "    reviewer: It gives positions that now have SearchParams.review_visits visits other priors, whenever results are\n"
+            "        applied. None: all keep those of their evaluation.\n\nRaises:\n    ValueError: capacity is out of range.")
         .def("gather", &gather, "batch"_a, "input"_a, "first"_a, "limit"_a, "nodes"_a = nb::none(),
              "Select new leaves and write them into rows of an input.\n\n"
              "Args:\n    batch: An empty batch.\n    input: That of the evaluator.\n    first: The first row to write.\n"
@@ -402,6 +430,7 @@ void bind_search(nb::module_& m) {
     bind_params(m);
     bind_line(m);
     bind_cache(m);
+    bind_reviewer(m);
     bind_batch(m);
     bind_search_class(m);
     bind_evaluators(m);

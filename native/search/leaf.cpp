@@ -111,6 +111,12 @@ void LeafReader::judge(const Root& root, const SearchParams& params, Leaf& leaf)
     if (params.value_correction > 0.0F) leaf.kind = kind_of(board_, leaf.moves);
 }
 
+void LeafReader::write(const Root& root, Leaf& leaf, SlotInput& input, std::size_t row) {
+    replay(root, leaf.moves);
+    leaf.turn = board_.turn();
+    write(leaf, input, row);
+}
+
 void LeafReader::look_up(EvalCache& cache, const SearchParams& params, Leaf& leaf) const {
     if (!leaf.is_open()) return;
     leaf.key = EvalKey::of(board_, leaf.edges, params.temperature_at(leaf.moves.size()));

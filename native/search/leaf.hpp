@@ -88,6 +88,8 @@ class LeafReader {
     void look_up(EvalCache& cache, const SearchParams& params, Leaf& leaf) const;
     // Sets the mate of the check, if there is one.
     void find_mate(const Root& root, const SearchParams& params, MateCheck& check);
+    // Writes a position of the tree with its edges into a row of the input, and sets whose turn it is.
+    void write(const Root& root, Leaf& leaf, SlotInput& input, std::size_t row);
     // Writes the leaf that was judged last into a row of the input.
     void write(const Leaf& leaf, SlotInput& input, std::size_t row) const { input.write(row, board_, leaf.edges); }
 

@@ -33,6 +33,7 @@ void SearchParams::validate() const {
     require_between<double>("c_stdev", c_stdev, 0.001F, 0.5);
     require_between<double>("value_correction", value_correction, 0.0, 2.0);
     require_between<double>("policy_history", policy_history, 0.0, 100.0);
+    require_between<double>("review_visits", review_visits, 0, 1e9);
     require_between<double>("lcb_stdevs", lcb_stdevs, 0.0, 100.0);
     require_between<double>("lcb_visits", lcb_visits, 0.0, 1.0);
     require_between<double>("draw_value_black", draw_value_black, 0.0, 1.0);

@@ -49,6 +49,8 @@ struct SearchParams {
     float value_correction = 0.0F;
     // The weight of what the search found out about moves in the priors of new positions (policy_history.hpp). 0: none.
     float policy_history = 0.0F;
+    // A position with so many visits gets the priors of a second evaluator (reviewer.hpp), where a batch has one. 0: none does.
+    int review_visits = 0;
     // The best move at the root is the one with the greatest lower confidence bound, Q - lcb_stdevs * (standard error of Q),
     // among those with at least lcb_visits of the most visits. 0: the most visited move.
     float lcb_stdevs = 0.0F;

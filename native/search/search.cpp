@@ -8,6 +8,7 @@
 #include <string>
 
 #include "search/policy.hpp"
+#include "search/reviewer.hpp"
 #include "shogi/movegen.hpp"
 #include "shogi/require.hpp"
 #include "shogi/usi_move.hpp"
@@ -69,7 +70,8 @@ Values draw_values(const SearchParams& params, Color root_side) {
 
 }  // namespace
 
-Batch::Batch(Search& search, std::size_t capacity, EvalCache* cache) : search_(search), cache_(cache) {
+Batch::Batch(Search& search, std::size_t capacity, EvalCache* cache, Reviewer* reviewer)
+    : search_(search), cache_(cache), reviewer_(reviewer) {
     if (capacity == 0 || capacity > MAX_CAPACITY)
         throw std::invalid_argument("a batch has room for 1 to " + std::to_string(MAX_CAPACITY) + " leaves, not " +
                                     std::to_string(capacity));
@@ -231,6 +233,7 @@ std::size_t Search::select(Batch& batch, std::size_t wanted, std::size_t limit, 
             case Descent::KNOWN:
                 begin_check(batch, leaf);
                 tree_.back_up_known(leaf.path);
+                note_due(batch, leaf);
                 count_playout(leaf);
                 ++known;
                 break;
@@ -346,6 +349,7 @@ void Search::back_up_judged(Batch& batch, std::size_t selected) {
             else
                 tree_.enter_recurrence(leaf.path, leaf.recurrence);
             tree_.back_up_known(leaf.path);
+            note_due(batch, leaf);
             count_playout(leaf);
         } else if (wants_room_ || !tree_.reserve_edges(i, leaf.edges.size())) {
             wants_room_ = true;
@@ -353,6 +357,7 @@ void Search::back_up_judged(Batch& batch, std::size_t selected) {
             tree_.undo_visit(leaf.path);
         } else if (leaf.value) {
             expand(leaf, *leaf.value);
+            note_due(batch, leaf);
             ++batch.hits_;
         } else {
             std::swap(batch.leaves_[batch.count_++], batch.leaves_[k]);
@@ -413,20 +418,105 @@ void Search::apply(Batch& batch, const float* logits, const float* values) {
             batch.cache_->store(leaf.key, {leaf.packed.data(), leaf.edges.size()}, values[row]);
         finish_priors(leaf);
     }
-    const Lock lock(mutex_);
-    if (mistake != nullptr) {
+    {
+        const Lock lock(mutex_);
+        if (mistake != nullptr) {
+            undo(batch);
+            batch.count_ = 0;
+            throw std::invalid_argument(std::string("the evaluator's output is unusable: ") + mistake);
+        }
+        const std::size_t count = batch.is_registered_ ? batch.count_ : 0;
+        for (std::size_t row = 0; row < count; ++row) {
+            expand(*batch.leaves_[row], values[row]);
+            note_due(batch, *batch.leaves_[row]);
+            ++evaluations_;
+        }
+        batch.in_flight_ = 0;
         undo(batch);
         batch.count_ = 0;
-        throw std::invalid_argument(std::string("the evaluator's output is unusable: ") + mistake);
     }
-    const std::size_t count = batch.is_registered_ ? batch.count_ : 0;
+    review(batch);
+}
+
+// A visit was backed up along the leaf's path: the positions of it that now have the number of visits are due.
+void Search::note_due(Batch& batch, const Leaf& leaf) {
+    if (batch.reviewer_ == nullptr || params_.review_visits == 0) return;
+    const auto due = static_cast<std::uint32_t>(params_.review_visits);
+    for (std::size_t depth = 0; depth < leaf.path.size(); ++depth) {
+        const std::uint32_t visits = tree_[leaf.path[depth].node].visits;
+        if (visits < due) return;
+        if (visits == due) batch.due_.emplace_back(leaf.moves.begin(), leaf.moves.begin() + static_cast<std::ptrdiff_t>(depth));
+    }
+}
+
+void Search::review(Batch& batch) {
+    std::shared_ptr<const Root> root;
+    while (const std::size_t count = begin_review(batch, root)) {
+        bool is_finite = false;
+        try {
+            is_finite = ask_reviewer(batch, *root, count);
+        } catch (...) {
+            const Lock lock(mutex_);
+            undo(batch);
+            throw;
+        }
+        const Lock lock(mutex_);
+        if (is_finite) end_review(batch);
+        undo(batch);
+        if (!is_finite) throw std::invalid_argument("the reviewer's output is unusable: a logit is not finite");
+    }
+}
+
+// Takes positions that are due, as many as the reviewer has rows. A visit is under way to each of them, so that it stays in the tree.
+// With Gumbel's rule the root keeps the priors by which its moves were drawn.
+std::size_t Search::begin_review(Batch& batch, std::shared_ptr<const Root>& root) {
+    if (batch.due_.empty() || !begin(batch, root)) {
+        batch.due_.clear();
+        return 0;
+    }
+    const Lock lock(mutex_);
+    if (batch.is_registered_) batch.reader_.set_root(*root);
+    const std::size_t rows = std::min(batch.reviewer_->input.capacity(), batch.capacity());
+    while (batch.is_registered_ && !batch.due_.empty() && batch.reviewed_ < rows) {
+        Leaf& leaf = *batch.leaves_[batch.reviewed_];
+        leaf.moves = std::move(batch.due_.back());
+        batch.due_.pop_back();
+        if (leaf.moves.empty() && params_.root_rule == RootRule::GUMBEL) continue;
+        leaf.path = tree_.find(leaf.moves);
+        if (leaf.path.size() != leaf.moves.size() + 1) continue;
+        const Node& node = tree_[leaf.path.back().node];
+        if (node.state != NodeState::EXPANDED || node.is_settled) continue;
+        const EdgeSpan edges = tree_.edges(leaf.path.back().node);
+        leaf.edges.clear();
+        for (std::size_t i = 0; i < edges.size(); ++i) leaf.edges.push(edge_move(edges[i]));
+        for (std::size_t depth = 0; depth < leaf.path.size(); ++depth) tree_.begin_visit(leaf.path, depth);
+        ++batch.reviewed_;
+    }
+    const std::size_t count = batch.reviewed_;
+    if (count == 0) undo(batch);
+    return count;
+}
+
+// Without the lock. False: a logit is not finite.
+bool Search::ask_reviewer(Batch& batch, const Root& root, std::size_t count) const {
+    const Reviewer& reviewer = *batch.reviewer_;
+    for (std::size_t row = 0; row < count; ++row) batch.reader_.write(root, *batch.leaves_[row], reviewer.input, row);
+    if (!reviewer.evaluator.evaluate(reviewer.input, count, reviewer.output)) return false;
     for (std::size_t row = 0; row < count; ++row) {
-        expand(*batch.leaves_[row], values[row]);
-        ++evaluations_;
+        Leaf& leaf = *batch.leaves_[row];
+        const float* logits = reviewer.output.logits + row * MAX_MOVES;
+        if (!make_edges(leaf.edges, logits, params_.temperature_at(leaf.moves.size()), leaf.packed)) return false;
+        if (!leaf.moves.empty()) tree_.history().change(leaf.turn, {leaf.packed.data(), leaf.edges.size()});
     }
-    batch.in_flight_ = 0;
-    undo(batch);
-    batch.count_ = 0;
+    return true;
+}
+
+void Search::end_review(Batch& batch) {
+    for (std::size_t k = 0; k < batch.reviewed_; ++k) {
+        const Leaf& leaf = *batch.leaves_[k];
+        tree_.set_priors(leaf.path.back().node, {leaf.packed.data(), leaf.edges.size()});
+        if (leaf.moves.empty()) begin_policy();
+    }
 }
 
 void Search::cancel(Batch& batch) {
@@ -445,6 +535,7 @@ void Search::undo(Batch& batch) {
         tree_.reset_leaf(path.back().node);
     }
     batch.in_flight_ = 0;
+    for (; batch.reviewed_ > 0; --batch.reviewed_) tree_.undo_visit(batch.leaves_[batch.reviewed_ - 1]->path);
     undo_collisions(batch);
     batch.is_registered_ = false;
     std::erase(active_, &batch);

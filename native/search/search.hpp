@@ -94,7 +94,8 @@ class Search {
     int gather(Batch& batch, SlotInput& input, std::size_t first, std::size_t limit, std::size_t nodes = SIZE_MAX,
                std::size_t playouts = SIZE_MAX);
     // logits[row * MAX_MOVES + i] belongs to the i-th move of the row; values[row] is the win probability of the side to move.
-    // Throws std::invalid_argument at logits that are not finite and values out of range; the batch is cancelled then.
+    // Then the batch's reviewer looks at the positions that have become important. Throws std::invalid_argument at logits that are
+    // not finite and values out of range; the batch is cancelled then.
     void apply(Batch& batch, const float* logits, const float* values);
     void cancel(Batch& batch);
 
@@ -184,6 +185,11 @@ class Search {
     bool enter_mate(std::vector<Move> moves, std::span<const Move> mate, std::uint64_t key, std::uint64_t key_after)
         FUKAYOMI_REQUIRES(mutex_);
     void finish_priors(Leaf& leaf) const;
+    void note_due(Batch& batch, const Leaf& leaf) FUKAYOMI_REQUIRES(mutex_);
+    void review(Batch& batch);
+    std::size_t begin_review(Batch& batch, std::shared_ptr<const Root>& root);
+    bool ask_reviewer(Batch& batch, const Root& root, std::size_t count) const;
+    void end_review(Batch& batch) FUKAYOMI_REQUIRES(mutex_);
     void begin_check(Batch& batch, const Leaf& leaf) FUKAYOMI_REQUIRES(mutex_);
     void enter_checks(Batch& batch) FUKAYOMI_REQUIRES(mutex_);
     bool try_advance(const Position& position) FUKAYOMI_REQUIRES(mutex_);

@@ -61,7 +61,7 @@ void Tree::clear() {
     dropped_ = NOWHERE;
     pruning_ = {};
     prune_from_ = 0;
-    has_pruned_ = false;
+    has_pruned_ = has_new_priors_ = false;
     root_ = {0.0F, 0, 1.0F, nodes_.allocate()};
 }
 
@@ -243,6 +243,24 @@ double Tree::expand(Index i, std::span<const Edge> evaluated, bool is_complete, 
     nodes_[i].state = NodeState::EXPANDED;
     nodes_[i].is_complete = is_complete;
     return corrected;
+}
+
+void Tree::set_priors(Index i, std::span<const Edge> evaluated) {
+    std::vector<Edge> by_move(evaluated.begin(), evaluated.end());
+    std::ranges::sort(by_move, {}, edge_move_bits);
+    const Node& node = nodes_[i];
+    EdgeSpan all = edges(i);
+    for (std::size_t k = 0; k < all.size(); ++k) all.set(k, *std::ranges::lower_bound(by_move, edge_move_bits(all[k]), {}, edge_move_bits));
+    bring_best_forward(all, node.child_count);
+    has_new_priors_ = true;
+    if (node.children == NOWHERE) return;
+    Children& block = children(i);
+    block.visited_mass = 0.0F;
+    for (std::size_t slot = 0; slot < node.child_count; ++slot) {
+        block.begin()[slot].prior = edge_prior(all[slot]);
+        block.visited_mass += block.begin()[slot].prior;
+    }
+    if (node.child_count < all.size()) block.next = all[node.child_count];
 }
 
 void Tree::undo_visit(const Path& path) {

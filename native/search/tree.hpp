@@ -65,6 +65,8 @@ class Tree {
     bool add_child(Index parent, float q, std::size_t edge);
     // Memory for a leaf's edges. False if memory is full. Pointers to edges become invalid.
     bool reserve_edges(Index node, std::size_t count);
+    // Gives the moves of a node, all of which are among these, other priors.
+    void set_priors(Index node, std::span<const Edge> evaluated);
     // Takes a leaf back out of its batch.
     void reset_leaf(Index node);
     // `value`: what the network says of the position, for the side that moved into it. Returns what the visit counts, which is
@@ -145,8 +147,9 @@ class Tree {
         std::size_t goal_bytes = 0;
     };
     Pruning pruning_;
-    Index prune_from_ = 0;     // where it goes on, from one pruning to the next
-    bool has_pruned_ = false;  // so that some nodes have more visits than their children account for
+    Index prune_from_ = 0;         // where it goes on, from one pruning to the next
+    bool has_new_priors_ = false;  // so that moves may have been tried in another order than that of their priors
+    bool has_pruned_ = false;      // so that some nodes have more visits than their children account for
 };
 
 }  // namespace fukayomi

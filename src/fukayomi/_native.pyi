@@ -1775,6 +1775,15 @@ class SearchParams:
     def policy_history(self, value: float) -> None: ...
 
     @property
+    def review_visits(self) -> int:
+        """
+        Visits after which a position gets the priors of a batch's `Reviewer`, 0 to 1e9; 0: never.
+        """
+
+    @review_visits.setter
+    def review_visits(self, value: int) -> None: ...
+
+    @property
     def lcb_stdevs(self) -> float:
         """
         The best root move is the one with the highest lower bound of Q, this many standard errors below Q.
@@ -2039,6 +2048,24 @@ class EvalCache:
     def bytes_used(self) -> int:
         """Memory in bytes, what is still untouched included."""
 
+class Reviewer:
+    """
+    An evaluator in the core for the positions of a search that have become important (SearchParams.review_visits), with the
+    memory of its batches. One thread at a time may use it.
+    """
+
+    def __init__(self, evaluator: CoreEvaluator, input: SlotInput, logits: NDArray[numpy.float32], values: NDArray[numpy.float32]) -> None:
+        """
+        Args:
+            evaluator: It reads the input.
+            input: Memory for C positions.
+            logits: float32 [C, 593].
+            values: float32 [C].
+
+        Raises:
+            ValueError: The arrays have fewer rows than the input.
+        """
+
 class Batch:
     """
     Leaves on their way to an evaluator and back. Search.new_batch makes one; one thread at a time may use it.
@@ -2109,7 +2136,7 @@ class Search:
             ValueError: There is no move, or one that the root does not have.
         """
 
-    def new_batch(self, capacity: int, cache: EvalCache | None = None) -> Batch:
+    def new_batch(self, capacity: int, cache: EvalCache | None = None, reviewer: Reviewer | None = None) -> Batch:
         """
         A batch for up to `capacity` leaves.
 
@@ -2117,6 +2144,8 @@ class Search:
             capacity: Maximum number of leaves, 1 to 65536.
             cache: Evaluations by the network that the batch goes to. Leaves found there need no row; what apply is given
                 is added. None: no cache.
+            reviewer: It gives positions that now have SearchParams.review_visits visits other priors, whenever results are
+                applied. None: all keep those of their evaluation.
 
         Raises:
             ValueError: capacity is out of range.

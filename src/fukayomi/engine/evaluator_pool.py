@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from fukayomi._native import Batch, CoreEvaluator, EvalCache, Search
+from fukayomi._native import Batch, CoreEvaluator, EvalCache, Reviewer, Search
 from fukayomi.engine.control import Control
 from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.evaluators.library_calls import LIBRARY_CALLS
@@ -44,6 +44,8 @@ class _Worker:
     """Of all evaluators with the same identity."""
     core: CoreEvaluator | None = None
     """Runner of the slot's batches in the native core, if there is one."""
+    reviewer: Reviewer | None = None
+    """Second network for positions that have become important, if there is one."""
     thread: threading.Thread | None = None
     """None while no search is under way."""
     gathers_for: "Feed | None" = None
@@ -58,8 +60,14 @@ class _Worker:
 
 def _worker(evaluator: Evaluator, cache: EvalCache | None) -> _Worker:
     slot = evaluator.allocate(evaluator.batch_size)
-    core = getattr(evaluator, "core", None)
-    return _Worker(evaluator, slot, cache, None if core is None else core(slot))
+    core, reviewer = getattr(evaluator, "core", None), getattr(evaluator, "reviewer", None)
+    return _Worker(
+        evaluator,
+        slot,
+        cache,
+        None if core is None else core(slot),
+        None if reviewer is None else reviewer(),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,7 +332,7 @@ class EvaluatorPool:
         batch = feed.batches.get(worker)
         if batch is None or batch.capacity < limit:
             rows = min(worker.slot.capacity, 1 << (limit - 1).bit_length())  # trees grow: not a new one each time
-            batch = feed.batches[worker] = feed.tree.new_batch(rows, worker.cache)
+            batch = feed.batches[worker] = feed.tree.new_batch(rows, worker.cache, worker.reviewer)
         return batch
 
     def _gather(self, worker: _Worker, feed: Feed, limit: int, granted: int, parts: list[_Part]) -> None:

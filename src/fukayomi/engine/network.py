@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from fukayomi.engine.analysis.game_analysis import SearchLimits
     from fukayomi.engine.evaluation import Evaluation
     from fukayomi.engine.evaluator_pool import EvaluatorPool
-    from fukayomi.engine.evaluators.protocol import Evaluator, NetworkModel
+    from fukayomi.engine.evaluators.protocol import Evaluator, NetworkEvaluator, NetworkModel
 
 NETWORKS = Path(__file__).parent / "networks"
 SPARSE_IS_DEFAULT = False
@@ -139,8 +139,9 @@ class Network:
         self._file = find_network(str(first), plan) if has_file else None
         for given in models:
             _look_for(INTERNAL_NETWORK if given is None else given, plan)
+        reviewer = "" if weights is not None else self.settings.reviewer()
         loaded = [
-            _load(INTERNAL_NETWORK if given is None else given, replace(plan, gpu=gpu + n), len(models))
+            _load(INTERNAL_NETWORK if given is None else given, replace(plan, gpu=gpu + n), len(models), reviewer)
             for n, given in enumerate(models)
         ]
         self.name = ", ".join(_name(INTERNAL_NETWORK if given is None else given, plan) for given in models)
@@ -347,14 +348,15 @@ def load_evaluators(settings: UsiSettings) -> "tuple[Evaluator, ...]":
         EvaluatorError: One cannot be loaded; the message names its option and says why.
     """
     devices = settings.devices()
+    is_ensemble = settings.ensemble and len(devices) > 1
+    reviewer = "" if is_ensemble else settings.reviewer()
     loaded: list[Evaluator] = []
     for device in devices:
         with _naming(device):
             _look_for(device.model, device.plan)
     for device in devices:
         with _naming(device):
-            loaded.append(_load(device.model, device.plan, len(devices)))
-    is_ensemble = settings.ensemble and len(devices) > 1
+            loaded.append(_load(device.model, device.plan, len(devices), reviewer))
     return _joined(loaded, [device.weight for device in devices] if is_ensemble else None)
 
 
@@ -388,8 +390,8 @@ def _is_module(model: object) -> bool:
     return torch is not None and isinstance(model, torch.nn.Module)
 
 
-def _load(model: "NetworkModel", plan: Plan, devices: int) -> "Evaluator":
-    """Load a network for one of so many devices that run at once."""
+def _load(model: "NetworkModel", plan: Plan, devices: int, reviewer: str) -> "Evaluator":
+    """Load a network for one of so many devices that run at once, and the network that reviews a sparse one."""
     if _is_module(model):
         from fukayomi.engine.evaluators.backends.torch_model import TorchModuleEvaluator
 
@@ -405,7 +407,34 @@ def _load(model: "NetworkModel", plan: Plan, devices: int) -> "Evaluator":
     from fukayomi.engine.evaluators.backends.network_file import NetworkFile
 
     network = NetworkFile(find_network(str(model), plan))
-    return load(network, plan if devices == 1 else divided(network, plan, devices))
+    evaluator = load(network, plan if devices == 1 else divided(network, plan, devices))
+    if network.is_sparse and reviewer:
+        _let_review(evaluator, reviewer)
+    return evaluator
+
+
+def _let_review(evaluator: "NetworkEvaluator", reviewer: str) -> None:
+    """Load the network that Review_Model names, and have it review positions.
+
+    Raises:
+        EvaluatorError: There is no such network, or the native core cannot run it.
+    """
+    from fukayomi.engine.evaluators.backends.native import Native, refusal
+    from fukayomi.engine.evaluators.backends.network_file import NetworkFile
+
+    try:
+        network = NetworkFile(find_network(reviewer))
+        precisions = () if network.is_sparse else Native().precisions(network)
+        if not precisions:
+            raise EvaluatorError(
+                f"{network.path} is a sparse network itself" if network.is_sparse else refusal(network)
+            )
+        plan = replace(evaluator.plan, precision=precisions[-1])
+        evaluator.let_review(Native().open(network, plan), f"{network.path.name} in {plan.precision}")
+    except EvaluatorError as error:
+        raise EvaluatorError(
+            f"Review_Model {shorten(reviewer)}: {error}; set it to a residual network in ONNX, or Review_Visits to 0"
+        ) from error
 
 
 def _joined(evaluators: "Sequence[Evaluator]", weights: Sequence[float] | None) -> "tuple[Evaluator, ...]":

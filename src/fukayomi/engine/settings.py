@@ -99,6 +99,9 @@ class UsiSettings:
     """CPU threads for one batch; 0: measured."""
     gpu: int = spin("DNN_GPU", 0, 0, 63)
     """Number of the GPU that the first device is, from 0; further devices are those after it."""
+    review_model: str = filename("Review_Model", "<5x64>")
+    """Residual network whose policy counts in positions with Review_Visits visits where the network is a sparse one;
+    empty: none."""
     # Further devices: used if a network or batches in flight are set.
     further_models: tuple[str, ...] = numbered(MOST_DEVICES, filename("DNN_Model", ""))
     """Network of the second to eighth device; empty: that of the first."""
@@ -178,6 +181,8 @@ class UsiSettings:
     """Share of the mean error of like positions by which the value of a new one is corrected, percent; 0: none."""
     policy_history: int = spin("Policy_History", 7, 0, 100, parameter="policy_history")
     """Nats that the prior of a move gains for each win rate of 1 that it gained elsewhere in the tree; 0: none."""
+    review_visits: int = spin("Review_Visits", 64, 0, 1_000_000_000, parameter="review_visits")
+    """Visits after which a position gets the policy of Review_Model; 0: never."""
     lcb_stdevs: int = spin("LCB_Stdevs", 0, 0, 10_000, parameter="lcb_stdevs", scale=100)
     """Standard errors below a move's value at which it is judged for the choice, percent; 0: by visits."""
     lcb_visits: int = spin("LCB_Visits", 15, 0, 100, parameter="lcb_visits", scale=100)
@@ -281,11 +286,15 @@ class UsiSettings:
 
     def evaluator_key(self) -> tuple[object, ...]:
         """The options of the network: if they change, it must be loaded again."""
-        return self.devices(), self.ensemble, self.cache_mb
+        return self.devices(), self.ensemble, self.cache_mb, self.reviewer()
 
     def plan(self) -> Plan:
         """Plan for running the network of the first device."""
         return Plan(self.provider, self.precision, self.threads, self.slots, self.batch_size, self.gpu)
+
+    def reviewer(self) -> str:
+        """The network that reviews positions of a sparse network's search; "": none."""
+        return self.review_model if self.review_visits else ""
 
     def devices(self) -> tuple["Device", ...]:
         """The devices that are used, the first one always."""

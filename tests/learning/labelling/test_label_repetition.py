@@ -38,7 +38,9 @@ def check_as_without_past(games: Games, nodes: int) -> None:
     """
     starts = games.candidates.tolist()
     assert len(games.moves) == 12
-    with Searcher([hash_evaluator(8)], UsiSettings().search_params(), memory_mb=16, reuse=False, batch_visits=0) as searcher:
+    with Searcher(
+        [hash_evaluator(8)], UsiSettings().search_params(), memory_mb=16, reuse=False, batch_visits=0
+    ) as searcher:
 
         def alone(ply: int) -> SearchResult:
             position = _native.position_from_hcp(games.hcps[ply].tobytes())

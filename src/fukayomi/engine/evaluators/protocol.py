@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,12 +22,16 @@ from fukayomi._native import (
     HashEvaluator,
     JointInput,
     PlaneInput,
+    Reviewer,
     SlotInput,
     UniformEvaluator,
 )
 from fukayomi.engine.evaluators.backends.backend import Model, Plan
 from fukayomi.engine.evaluators.backends.network_file import NetworkFile
 from fukayomi.errors import InvalidValueError
+
+if TYPE_CHECKING:
+    from fukayomi.engine.evaluators.backends.native_model import NativeModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +86,8 @@ class Evaluator(Protocol):
     """A network, or a stand-in for one.
 
     One whose batches the native core can run by itself has besides a method ``core(slot) -> CoreEvaluator``: a search
-    then needs no call of `run` for each batch.
+    then needs no call of `run` for each batch. One that has a second network for positions that have become important
+    has a method ``reviewer() -> Reviewer``, which allocates what one thread needs.
     """
 
     @property
@@ -153,6 +158,7 @@ class NetworkEvaluator:
         self.identity = f"{network.of(plan.precision).digest}-{plan.precision}-{plan.backend}"
         self._model = model
         self._description = description
+        self._second: NativeModel | None = None
 
     def allocate(self, capacity: int) -> Slot:
         """Memory for a batch of up to ``capacity`` positions."""
@@ -166,6 +172,27 @@ class NetworkEvaluator:
         """Runner of a slot's batches in the native core; None: the backend is another library."""
         core = getattr(self._model, "core", None)
         return None if core is None else core(slot)
+
+    def let_review(self, second: "NativeModel", description: str) -> None:
+        """Have positions that have become important reviewed.
+
+        Args:
+            second: The network that does it.
+            description: Its name and precision.
+        """
+        self._second = second
+        self._description += f"; important positions are reviewed by {description}"
+
+    def reviewer(self) -> Reviewer | None:
+        """The second network with memory for the batches of a thread; None: there is none.
+
+        Raises:
+            EvaluatorError: The system has no more threads, or no memory.
+        """
+        if self._second is None:
+            return None
+        slot = self._second.allocate(REVIEW_BATCH)
+        return Reviewer(self._second.core(slot), slot.input, slot.logits, slot.values)
 
     def close(self) -> None:
         """Free the network."""
@@ -223,6 +250,8 @@ def uniform_evaluator(batch_size: int = 16) -> CoreStubEvaluator:
     return CoreStubEvaluator(UniformEvaluator(), "uniform", batch_size)
 
 
+REVIEW_BATCH = 8
+"""Positions that a reviewer looks at together, if so many are due."""
 LEAST_PROBABILITY = 1e-30
 """Keeps the logarithm of a probability finite."""
 
