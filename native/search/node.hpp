@@ -90,6 +90,7 @@ constexpr Move edge_move(Edge e) {
     return Move::normal(static_cast<Square>(squares / SQUARES), static_cast<Square>(squares % SQUARES), (e & 1) != 0);
 }
 constexpr std::uint32_t edge_prior_bits(Edge e) { return e >> 14; }
+constexpr Edge with_prior(Edge e, float prior) { return (pack_prior(prior) << 14) | edge_move_bits(e); }
 constexpr float edge_prior(Edge e) { return unpack_prior(edge_prior_bits(e)); }
 
 static_assert(std::endian::native == std::endian::little, "edges are read as words");

@@ -39,7 +39,7 @@ void PolicyHistory::change(Color side, std::span<Edge> edges) const {
         weights[i] = edge_prior(edges[i]) * exp_negative(weights[i] - highest);
         sum += weights[i];
     }
-    for (std::size_t i = 0; i < edges.size(); ++i) edges[i] = pack_prior(weights[i] / sum) << 14 | edge_move_bits(edges[i]);
+    for (std::size_t i = 0; i < edges.size(); ++i) edges[i] = with_prior(edges[i], weights[i] / sum);
 }
 
 }  // namespace fukayomi

@@ -410,13 +410,14 @@ void Search::apply(Batch& batch, const float* logits, const float* values) {
     const char* mistake = nullptr;
     for (std::size_t row = 0; row < batch.count_ && mistake == nullptr; ++row) {
         Leaf& leaf = *batch.leaves_[row];
-        if (!make_edges(leaf.edges, logits + row * MAX_MOVES, params_.temperature_at(leaf.moves.size()), leaf.packed))
+        if (!make_edges(leaf.edges, logits + row * MAX_MOVES, params_.temperature_at(leaf.moves.size()), leaf.packed)) {
             mistake = "a logit is not finite";
-        else if (!(values[row] >= 0.0F && values[row] <= 1.0F))
+        } else if (!(values[row] >= 0.0F && values[row] <= 1.0F)) {
             mistake = "a value is not between 0 and 1";
-        if (mistake == nullptr && batch.cache_ != nullptr)
-            batch.cache_->store(leaf.key, {leaf.packed.data(), leaf.edges.size()}, values[row]);
-        finish_priors(leaf);
+        } else {
+            if (batch.cache_ != nullptr) batch.cache_->store(leaf.key, {leaf.packed.data(), leaf.edges.size()}, values[row]);
+            finish_priors(leaf);
+        }
     }
     {
         const Lock lock(mutex_);

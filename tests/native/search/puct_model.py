@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass, field
 from statistics import fmean, pvariance
 
+import pytest
 from search_runner import Runner
 
 from fukayomi._native import Fpu, Move, Position, Repetition, SearchParams
@@ -81,14 +82,35 @@ class Model:
 
         return max(branch.branches, key=score)
 
-    def visit(self) -> None:
-        """One visit: down, evaluate, back up."""
-        position, path = self.position.copy(), [self.root]
+    def descend(self) -> tuple[Position, list[Branch], list[str]]:
+        """The way of the next visit: the position at its end, the branches, and the moves between them."""
+        position, path, moves = self.position.copy(), [self.root], list[str]()
         while path[-1].branches:
-            move = self.choose(path[-1], is_root=len(path) == 1)
-            position.push(Move.from_usi(move))
-            path.append(path[-1].branches[move])
-        value, path[-1].branches = self.evaluate(position)
+            moves.append(self.choose(path[-1], is_root=len(path) == 1))
+            position.push(Move.from_usi(moves[-1]))
+            path.append(path[-1].branches[moves[-1]])
+        return position, path, moves
+
+    def back_up(self, path: list[Branch], value: float) -> None:
+        """Enter the value, for the side to move at the end of the path."""
         for branch in reversed(path):
             value = 1.0 - value
             branch.values.append(value)
+
+    def visit(self) -> None:
+        """One visit: down, evaluate, back up."""
+        position, path, _ = self.descend()
+        value, path[-1].branches = self.evaluate(position)
+        self.back_up(path, value)
+
+    def visits(self) -> dict[str, int]:
+        """Those of the root's moves."""
+        return {move: len(branch.values) for move, branch in self.root.branches.items()}
+
+    def check(self, runner: Runner) -> None:
+        """Make as many visits as a search has made, and check that it has gone the same ways."""
+        while len(self.root.values) < runner.search.root_visits:
+            self.visit()
+        assert runner.visits() == self.visits()
+        best = runner.search.lines(1)[0]
+        assert best.winrate == pytest.approx(fmean(self.root.branches[best.move.usi()].values), abs=1e-4)

@@ -75,3 +75,7 @@ class Runner:
         """Search until this many leaves are evaluated, or nothing is left to do."""
         while (left := nodes - self.search.nodes) > 0 and self.step(min(left, self.batch.capacity)):
             pass
+
+    def visits(self) -> dict[str, int]:
+        """Those of the root's moves."""
+        return {line.move.usi(): line.visits for line in self.search.lines(600)}

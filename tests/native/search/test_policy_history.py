@@ -9,7 +9,7 @@ import pytest
 from puct_model import OPEN, Branch, Model, plain_parameters
 from search_runner import MATSURI, Runner
 
-from fukayomi._native import EvalCache, Move, Position, SearchParams
+from fukayomi._native import EvalCache, Position, SearchParams
 
 NODES = 300
 NEWEST = np.float32(0.03)
@@ -44,16 +44,10 @@ class HistoryModel(Model):
         self.gains: defaultdict[tuple[int, str], np.float32] = defaultdict(lambda: np.float32(0))
 
     def visit(self) -> None:
-        position, path, moves = self.position.copy(), [self.root], list[str]()
-        while path[-1].branches:
-            moves.append(self.choose(path[-1], is_root=len(path) == 1))
-            position.push(Move.from_usi(moves[-1]))
-            path.append(path[-1].branches[moves[-1]])
+        position, path, moves = self.descend()
         value, branches = self.evaluate(position)
         path[-1].branches = self.changed(len(moves) % 2, branches) if moves else branches
-        for branch in reversed(path):
-            value = 1.0 - value
-            branch.values.append(value)
+        self.back_up(path, value)
         for depth, move in enumerate(moves):
             mean = self.gains[depth % 2, move]
             gain = np.float32(path[depth + 1].values[-1] - (1.0 - fmean(path[depth].values)))
@@ -70,10 +64,6 @@ class HistoryModel(Model):
         }
 
 
-def visits(runner: Runner) -> dict[str, int]:
-    return {line.move.usi(): line.visits for line in runner.search.lines(600)}
-
-
 def searched(params: SearchParams, cache: EvalCache | None = None) -> Runner:
     runner = Runner(Position.from_sfen(OPEN), params=params, capacity=1)
     runner.batch = runner.search.new_batch(1, cache)
@@ -88,20 +78,15 @@ def searched(params: SearchParams, cache: EvalCache | None = None) -> Runner:
 @pytest.mark.parametrize("weight", [3.0, 30.0])
 def test_priors_follow_what_moves_gained(weight: float) -> None:
     runner = searched(with_history(weight))
-    model = HistoryModel(Position.from_sfen(OPEN), with_history(weight))
-    while len(model.root.values) < runner.search.root_visits:
-        model.visit()
-    assert visits(runner) == {move: len(branch.values) for move, branch in model.root.branches.items()}
-    best = runner.search.lines(1)[0]
-    assert best.winrate == pytest.approx(fmean(model.root.branches[best.move.usi()].values), abs=1e-4)
-    assert visits(runner) != visits(searched(plain_parameters()))
+    HistoryModel(Position.from_sfen(OPEN), with_history(weight)).check(runner)
+    assert runner.visits() != searched(plain_parameters()).visits()
 
 
 def test_a_cache_holds_what_the_network_said() -> None:
     """What is found in it changes like what the network says: the third search asks the network nothing."""
     cache = EvalCache(8)
     runners = [searched(with_history(10.0), use) for use in (None, cache, cache)]
-    assert visits(runners[0]) == visits(runners[1]) == visits(runners[2])
+    assert runners[0].visits() == runners[1].visits() == runners[2].visits()
     assert runners[2].search.evaluations == 0
 
 

@@ -1,7 +1,6 @@
 """A second evaluator, which gives positions that have become important other priors."""
 
 import math
-from statistics import fmean
 
 import numpy as np
 import pytest
@@ -51,10 +50,6 @@ def searched(params: SearchParams, by: Reviewer | None, capacity: int = 1) -> Ru
     return runner
 
 
-def visits(runner: Runner) -> dict[str, int]:
-    return {line.move.usi(): line.visits for line in runner.search.lines(600)}
-
-
 class ReviewedModel(Model):
     """The same tree, in which positions with `VISITS` visits get the priors of another evaluator."""
 
@@ -64,21 +59,15 @@ class ReviewedModel(Model):
         self.second.runner = Runner(params=plain_parameters(), evaluator=HashEvaluator(1))
 
     def visit(self) -> None:
-        position, path, moves = self.position.copy(), [self.root], list[Move]()
-        while path[-1].branches:
-            moves.append(Move.from_usi(self.choose(path[-1], is_root=len(path) == 1)))
-            position.push(moves[-1])
-            path.append(path[-1].branches[moves[-1].usi()])
+        position, path, moves = self.descend()
         value, path[-1].branches = self.evaluate(position)
-        for branch in reversed(path):
-            value = 1.0 - value
-            branch.values.append(value)
+        self.back_up(path, value)
         position = self.position.copy()
         for branch, move in zip(path, [*moves, None], strict=True):
             if len(branch.values) == VISITS and branch.branches:
                 self.review(branch, position)
             if move is not None:
-                position.push(move)
+                position.push(Move.from_usi(move))
 
     def review(self, branch: Branch, position: Position) -> None:
         """New priors, and of moves without visits a new order: where priors are equal, the first is tried first."""
@@ -90,25 +79,20 @@ class ReviewedModel(Model):
 
 def test_a_position_with_enough_visits_gets_other_priors() -> None:
     runner = searched(with_reviews(), reviewer())
-    model = ReviewedModel(Position.from_sfen(OPEN), with_reviews())
-    while len(model.root.values) < runner.search.root_visits:
-        model.visit()
-    assert visits(runner) == {move: len(branch.values) for move, branch in model.root.branches.items()}
-    best = runner.search.lines(1)[0]
-    assert best.winrate == pytest.approx(fmean(model.root.branches[best.move.usi()].values), abs=1e-4)
-    assert visits(runner) != visits(searched(plain_parameters(), None))
+    ReviewedModel(Position.from_sfen(OPEN), with_reviews()).check(runner)
+    assert runner.visits() != searched(plain_parameters(), None).visits()
 
 
 def test_without_a_reviewer_or_a_number_of_visits_there_are_none() -> None:
-    plain = visits(searched(plain_parameters(), None))
-    assert visits(searched(with_reviews(), None)) == plain
-    assert visits(searched(plain_parameters(), reviewer())) == plain
-    assert visits(searched(with_reviews(NODES + 1), reviewer())) == plain
+    plain = searched(plain_parameters(), None).visits()
+    assert searched(with_reviews(), None).visits() == plain
+    assert searched(plain_parameters(), reviewer()).visits() == plain
+    assert searched(with_reviews(NODES + 1), reviewer()).visits() == plain
 
 
 def test_who_reviews_by_the_same_evaluator_changes_nothing() -> None:
     """The order of equal priors is that of the moves' numbers, before and after."""
-    assert visits(searched(with_reviews(), reviewer(HashEvaluator()))) == visits(searched(plain_parameters(), None))
+    assert searched(with_reviews(), reviewer(HashEvaluator())).visits() == searched(plain_parameters(), None).visits()
 
 
 @pytest.mark.parametrize("rows", [1, 3, 64])
@@ -162,7 +146,7 @@ def test_a_root_with_a_policy_of_its_own_follows(noise: float) -> None:
     """With a temperature or noise of its own, too, the root's moves go by the new priors."""
     params = with_reviews(2)
     params.softmax_temperature_root, params.root_noise_epsilon = 1.0, noise
-    assert visits(searched(params, reviewer())) != visits(searched(params, None))
+    assert searched(params, reviewer()).visits() != searched(params, None).visits()
 
 
 def test_a_tree_that_goes_on_and_one_that_is_full() -> None:

@@ -7,7 +7,7 @@ import pytest
 from puct_model import OPEN, Branch, Model, plain_parameters
 from search_runner import MATSURI, Runner
 
-from fukayomi._native import EvalCache, Move, Position, SearchParams
+from fukayomi._native import EvalCache, Position, SearchParams
 
 NODES = 200
 EXPONENT = 0.8
@@ -52,11 +52,7 @@ class CorrectedModel(Model):
         self.errors: defaultdict[object, list[tuple[float, float]]] = defaultdict(list)
 
     def visit(self) -> None:
-        position, path, moves = self.position.copy(), [self.root], list[str]()
-        while path[-1].branches:
-            moves.append(self.choose(path[-1], is_root=len(path) == 1))
-            position.push(Move.from_usi(moves[-1]))
-            path.append(path[-1].branches[moves[-1]])
+        position, path, moves = self.descend()
         value, path[-1].branches = self.evaluate(position)
         value = 1.0 - value
         if moves and path[-1].branches:
@@ -65,9 +61,7 @@ class CorrectedModel(Model):
             if found := self.errors[kind]:
                 mean = sum(weight * error for weight, error in found) / sum(weight for weight, _ in found)
                 value = min(max(value + self.params.value_correction * mean, 0.001), 0.999)
-        for branch in reversed(path):
-            branch.values.append(value)
-            value = 1.0 - value
+        self.back_up(path, 1.0 - value)
         for branch in path:
             self.learn(branch)
 
@@ -86,25 +80,15 @@ def searched(params: SearchParams, nodes: int = NODES, memory_mb: int = 64) -> R
     return runner
 
 
-def visits(runner: Runner) -> dict[str, int]:
-    return {line.move.usi(): line.visits for line in runner.search.lines(600)}
-
-
 @pytest.mark.parametrize("share", [0.35, 1.5])
 def test_new_positions_gain_by_the_errors_of_like_ones(share: float) -> None:
     runner = searched(corrected(share))
-    model = CorrectedModel(Position.from_sfen(OPEN), corrected(share))
-    while len(model.root.values) < runner.search.root_visits:
-        model.visit()
-    assert visits(runner) == {move: len(branch.values) for move, branch in model.root.branches.items()}
-    assert runner.search.lines(1)[0].winrate == pytest.approx(
-        fmean(model.root.branches[runner.search.lines(1)[0].move.usi()].values), abs=1e-4
-    )
-    assert visits(runner) != visits(searched(plain_parameters()))
+    CorrectedModel(Position.from_sfen(OPEN), corrected(share)).check(runner)
+    assert runner.visits() != searched(plain_parameters()).visits()
 
 
 def test_small_and_large_trees_find_the_same() -> None:
-    assert visits(searched(corrected(0.5), 3000, 4)) == visits(searched(corrected(0.5), 3000, 256))
+    assert searched(corrected(0.5), 3000, 4).visits() == searched(corrected(0.5), 3000, 256).visits()
 
 
 def test_a_cache_holds_what_the_network_said() -> None:

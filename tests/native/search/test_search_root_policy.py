@@ -14,10 +14,6 @@ def noise(epsilon: float, seed: int = 1, alpha: float = 0.15) -> SearchParams:
     return params
 
 
-def visits(runner: Runner) -> dict[str, int]:
-    return {line.move.usi(): line.visits for line in runner.search.lines(600)}
-
-
 def lines(params: SearchParams, nodes: int = 2000) -> list[tuple[str, int, float]]:
     runner = Runner(Position.from_sfen(MATSURI), params=params)
     runner.run(nodes)
@@ -46,14 +42,14 @@ def test_noise_alone_shares_the_visits_out_by_chance() -> None:
     for seed in range(8):
         runner = Runner(Position(), params=noise(1.0, seed), evaluator=UniformEvaluator())
         runner.run(2000)
-        shares = visits(runner)
+        shares = runner.visits()
         best = max(shares, key=lambda move: shares[move])
         assert shares[best] > 4 * 2000 / 30
         most.add(best)
     assert len(most) >= 4
     even = Runner(Position(), evaluator=UniformEvaluator())
     even.run(2000)
-    assert max(visits(even).values()) < 2 * 2000 / 30
+    assert max(even.visits().values()) < 2 * 2000 / 30
 
 
 @pytest.mark.parametrize("alpha", [0.001, 1000.0])
@@ -61,7 +57,7 @@ def test_any_concentration_works(alpha: float) -> None:
     runner = Runner(Position(), params=noise(1.0, alpha=alpha), evaluator=UniformEvaluator())
     runner.run(2000)
     runner.search.check_invariants()
-    shares = visits(runner)
+    shares = runner.visits()
     assert sum(shares.values()) == runner.search.root_visits - 1
     assert (max(shares.values()) > 1000) == (alpha < 1)
 
@@ -130,19 +126,19 @@ def test_moves_are_ranked_by_proof_then_by_visits() -> None:
 def test_compared_moves_get_the_same_number_of_visits() -> None:
     runner = Runner(Position(), capacity=1)  # in batches, leaves that wait for others shift a few visits
     runner.run(1000)
-    before = visits(runner)
+    before = runner.visits()
     ranked = sorted(before, key=lambda move: -before[move])
     pair = [Move.from_usi(ranked[0]), Move.from_usi(ranked[-1])]
     runner.search.set_position(Position())
     runner.search.compare(pair)
     runner.run(2000)
     runner.search.check_invariants()
-    after = visits(runner)
+    after = runner.visits()
     assert abs(after[ranked[0]] - after[ranked[-1]]) <= 1
     assert {move: after[move] for move in ranked[1:-1]} == {move: before[move] for move in ranked[1:-1]}
     runner.search.set_position(Position())  # ends the comparison, keeps the tree
     runner.run(500)
-    assert sum(visits(runner)[move] - after[move] for move in ranked[1:-1]) > 0
+    assert sum(runner.visits()[move] - after[move] for move in ranked[1:-1]) > 0
 
 
 def test_where_all_compared_moves_are_proven_the_others_are_searched() -> None:

@@ -25,32 +25,19 @@ def searched(params: SearchParams, nodes: int = NODES, sfen: str = OPEN) -> Runn
     return runner
 
 
-def visits(runner: Runner) -> dict[str, int]:
-    return {line.move.usi(): line.visits for line in runner.search.lines(600)}
-
-
-def modelled(params: SearchParams, root_visits: int) -> Model:
-    model = Model(Position.from_sfen(OPEN), params)
-    while len(model.root.values) < root_visits:
-        model.visit()
-    return model
-
-
 @pytest.mark.parametrize(("variance", "stdev", "exponent"), [(0.85, 0.2, 0.5), (1.0, 0.05, 0.5), (0.0, 0.1, 0.65)])
 def test_exploration_follows_the_spread_and_the_exponent(variance: float, stdev: float, exponent: float) -> None:
     params = plain_parameters()
     params.c_variance, params.c_stdev, params.c_exponent = variance, stdev, exponent
     runner = searched(params)
-    found = visits(runner)
-    model = modelled(params, runner.search.root_visits)
-    assert found == {move: len(branch.values) for move, branch in model.root.branches.items()}
-    assert found != visits(searched(plain_parameters()))
+    Model(Position.from_sfen(OPEN), params).check(runner)
+    assert runner.visits() != searched(plain_parameters()).visits()
 
 
 def test_a_flat_exponent_and_no_variance_change_nothing() -> None:
     params = plain_parameters()
     params.c_stdev, params.lcb_visits = 0.4, 0.9
-    assert visits(searched(params)) == visits(searched(plain_parameters()))
+    assert searched(params).visits() == searched(plain_parameters()).visits()
 
 
 @pytest.mark.parametrize(("stdevs", "share"), [(1.0, 0.0), (3.0, 0.15), (30.0, 0.5)])
@@ -59,8 +46,9 @@ def test_the_move_with_the_highest_lower_bound_is_chosen(stdevs: float, share: f
     params.lcb_stdevs, params.lcb_visits = stdevs, share
     runner = searched(params)
     lines = [line for line in runner.search.lines(600) if line.visits]
-    assert visits(runner) == visits(searched(plain_parameters())), "the search itself is the same"
-    model = modelled(params, runner.search.root_visits)
+    assert runner.visits() == searched(plain_parameters()).visits(), "the search itself is the same"
+    model = Model(Position.from_sfen(OPEN), params)
+    model.check(runner)
     most = max(line.visits for line in lines)
 
     def bound(move: str) -> float:
@@ -107,7 +95,7 @@ def test_the_root_has_a_temperature_of_its_own() -> None:
         runner = Runner(Position(), params=params, capacity=1)
         runner.run(2)  # one root move, the one with the greatest prior
         runner.run(150)
-        return visits(runner)
+        return runner.visits()
 
     def most(found: dict[str, int]) -> int:
         return max(found.values())
