@@ -181,7 +181,7 @@ class UsiSettings:
     """Share of the mean error of like positions by which the value of a new one is corrected, percent; 0: none."""
     policy_history: int = spin("Policy_History", 7, 0, 100, parameter="policy_history")
     """Nats that the prior of a move gains for each win rate of 1 that it gained elsewhere in the tree; 0: none."""
-    review_visits: int = spin("Review_Visits", 64, 0, 1_000_000_000, parameter="review_visits")
+    review_visits: int = spin("Review_Visits", 32, 0, 1_000_000_000, parameter="review_visits")
     """Visits after which a position gets the policy of Review_Model; 0: never."""
     lcb_stdevs: int = spin("LCB_Stdevs", 0, 0, 10_000, parameter="lcb_stdevs", scale=100)
     """Standard errors below a move's value at which it is judged for the choice, percent; 0: by visits."""
