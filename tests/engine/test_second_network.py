@@ -16,13 +16,15 @@ from fukayomi.engine.settings import UsiSettings
 from fukayomi.shogi import Move, Position
 
 NODES = 300
-QUICK = UsiSettings(threads=1, slots=1, batch_size=8, review_visits=4)
+QUICK = UsiSettings(threads=1, slots=1, batch_size=8, review_model="<5x64>", review_visits=4)
 
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A small network with random numbers."""
-    return sparse_files.write(tmp_path_factory.mktemp("reviews"), sparse_files.SMALL).path
+    """A small network with random numbers, beside which stands who reviews it."""
+    path = sparse_files.write(tmp_path_factory.mktemp("reviews"), sparse_files.SMALL).path
+    path.with_name(path.name + ".ini").write_text("Review_Model=<5x64>\n", encoding="utf-8")
+    return path
 
 
 def evaluator(settings: UsiSettings) -> NetworkEvaluator:
@@ -59,6 +61,15 @@ def test_a_search_by_nodes_finds_the_same_again(path: Path) -> None:
             with Engine(network, settings=settings) as engine:
                 found.append(engine.search(Position(), nodes=2000, multipv=5).lines)
         assert found[0] == found[1]
+
+
+def test_the_embedded_network_is_reviewed_by_the_other_and_others_only_if_they_say_so(tmp_path: Path) -> None:
+    with Network("<sparse>") as embedded:
+        assert isinstance(embedded.evaluator, NetworkEvaluator)
+        assert "reviewed by fukayomi-5x64.onnx in " in embedded.evaluator.describe()
+    with Network(sparse_files.write(tmp_path, sparse_files.SMALL).path) as own:
+        assert isinstance(own.evaluator, NetworkEvaluator)
+        assert "reviewed" not in own.evaluator.describe()
 
 
 def test_the_evaluator_says_who_reviews(path: Path) -> None:

@@ -99,7 +99,7 @@ class UsiSettings:
     """CPU threads for one batch; 0: measured."""
     gpu: int = spin("DNN_GPU", 0, 0, 63)
     """Number of the GPU that the first device is, from 0; further devices are those after it."""
-    review_model: str = filename("Review_Model", "<5x64>")
+    review_model: str = filename("Review_Model", "")
     """Residual network whose policy counts in positions with Review_Visits visits where the network is a sparse one;
     empty: none."""
     # Further devices: used if a network or batches in flight are set.
