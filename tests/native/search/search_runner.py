@@ -6,7 +6,17 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from fukayomi._native import Batch, HashEvaluator, Move, PlaneInput, Position, Search, SearchParams
+from fukayomi._native import (
+    Batch,
+    CoreEvaluator,
+    HashEvaluator,
+    Move,
+    PlaneInput,
+    Position,
+    Reviewer,
+    Search,
+    SearchParams,
+)
 
 MATSURI = "l6nl/5+P1gk/2np1S3/p1p4Pp/3P2Sp1/1PPb2P1P/P5GS1/R8/LN4bKL w RGgsn5p 1"
 
@@ -40,6 +50,12 @@ class Slot:
 
     def apply(self, search: Search, batch: Batch) -> None:
         search.apply(batch, self.logits, self.values)
+
+
+def reviewer(evaluator: CoreEvaluator | None = None, rows: int = 8) -> Reviewer:
+    """A second evaluator, by default one that says something else."""
+    slot = Slot(rows)
+    return Reviewer(evaluator or HashEvaluator(1), slot.input, slot.logits, slot.values)
 
 
 class Runner:

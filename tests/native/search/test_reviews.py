@@ -5,11 +5,10 @@ import math
 import numpy as np
 import pytest
 from puct_model import OPEN, Branch, Model, plain_parameters
-from search_runner import MATSURI, Runner, Slot
+from search_runner import MATSURI, Runner, Slot, reviewer
 
 from fukayomi._native import (
     Batch,
-    CoreEvaluator,
     HashEvaluator,
     Move,
     Position,
@@ -28,11 +27,6 @@ def with_reviews(visits: int = VISITS, params: SearchParams | None = None) -> Se
     params = params or plain_parameters()
     params.review_visits = visits
     return params
-
-
-def reviewer(evaluator: CoreEvaluator | None = None, rows: int = 8) -> Reviewer:
-    slot = Slot(rows)
-    return Reviewer(evaluator or HashEvaluator(1), slot.input, slot.logits, slot.values)
 
 
 def runner_of(

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 
 import pytest
-from search_runner import MATSURI, Slot
+from search_runner import MATSURI, Slot, reviewer
 
 from fukayomi._native import HashEvaluator, Position, Search, SearchParams
 
@@ -17,8 +17,8 @@ CAPACITY = 16
 def gatherer(search: Search, is_over: threading.Event, seed: int) -> None:
     rng = random.Random(seed)
     evaluator = HashEvaluator(3)
-    slot = Slot(CAPACITY)
-    batch = search.new_batch(CAPACITY)
+    slot, second = Slot(CAPACITY), reviewer()
+    batch = search.new_batch(CAPACITY, reviewer=second)
     while not is_over.is_set():
         n = slot.gather(search, batch, rng.randint(1, CAPACITY))
         if n == 0:
@@ -33,7 +33,7 @@ def gatherer(search: Search, is_over: threading.Event, seed: int) -> None:
             with pytest.raises(ValueError, match="not between"):
                 slot.apply(search, batch)
         elif action == 2:
-            batch = search.new_batch(CAPACITY)
+            batch = search.new_batch(CAPACITY, reviewer=second)
         else:
             slot.apply(search, batch)
 
@@ -85,7 +85,9 @@ def run_together(jobs: list[Callable[[], None]], meanwhile: Callable[[], None], 
 
 
 def stress(games: int, moves: int) -> None:
-    search = Search(SearchParams(), 2)
+    params = SearchParams()
+    params.review_visits = 4
+    search = Search(params, 2)
     rng = random.Random(5)
     for _ in range(games):
         is_over = threading.Event()
