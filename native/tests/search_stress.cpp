@@ -1,6 +1,6 @@
 // Several threads on one search, for the sanitizers: they gather, evaluate, apply, cancel, read and enter proofs, while
 // another one plays moves, takes them back, stops and resumes. The memory is small, so that subtrees are pruned and chunks are
-// recycled all the time. All but one of the gatherers share a small cache of evaluations.
+// recycled all the time. All but one of the gatherers share a small cache of evaluations; each has a reviewer.
 // At the end and between games the tree's invariants must hold. All this with each rule for the root.
 #include <atomic>
 #include <cstdio>
@@ -13,6 +13,7 @@
 
 #include "mate/mate_three.hpp"
 #include "search/hash_evaluator.hpp"
+#include "search/reviewer.hpp"
 #include "search/search.hpp"
 #include "shogi/errors.hpp"
 #include "shogi/movegen.hpp"
@@ -58,8 +59,10 @@ class CurrentGame {
 void gather_until(Search& search, EvalCache* cache, const std::atomic<bool>& is_over, unsigned seed) {
     std::mt19937 random(seed);
     const HashEvaluator evaluator(7);
-    Batch batch(search, CAPACITY, cache);
-    Slot slot;
+    HashEvaluator other(8);
+    Slot slot, second;
+    Reviewer reviewer{other, second.input, {second.logits.data(), second.values.data()}};
+    Batch batch(search, CAPACITY, cache, &reviewer);
     while (!is_over.load()) {
         const int n = search.gather(batch, slot.input, 0, 1 + random() % CAPACITY, 1 + random() % (2 * CAPACITY));
         if (n == 0) {
@@ -183,6 +186,9 @@ int run() {
     params.leaf_mate_nodes = 10;  // each batch has a solver of its own
     params.root_move_mate_nodes = 20;
     params.draw_value_black = 0.4F;
+    params.review_visits = 8;
+    params.policy_history = 7.0F;
+    params.value_correction = 0.35F;
     const int plain = play_games(params, GAMES);
     params.root_visit_noise = 0.05F;
     params.root_noise_epsilon = 0.25F;
