@@ -1,6 +1,6 @@
 """What the tests of the search share: a search with the arrays that it needs, driven to a number of nodes."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -95,3 +95,12 @@ class Runner:
     def visits(self) -> dict[str, int]:
         """Those of the root's moves."""
         return {line.move.usi(): line.visits for line in self.search.lines(600)}
+
+    def play(self, position: Position, moves: int, nodes: int) -> Iterator[None]:
+        """A game with itself from the search's position; it stops after each search, whose tree is whole."""
+        for _ in range(moves):
+            self.run(nodes)
+            self.search.check_invariants()
+            yield
+            position.push(self.search.lines(1)[0].move)
+            self.search.set_position(position)

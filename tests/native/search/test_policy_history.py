@@ -94,13 +94,8 @@ def test_a_tree_that_goes_on_knows_whose_moves_they_were() -> None:
     """A game goes on by one move: then the other side is to move at the root."""
     params = with_history(10.0, SearchParams())
     runner = Runner(Position.from_sfen(MATSURI), params=params, memory_mb=1)
-    position = Position.from_sfen(MATSURI)
-    for _ in range(4):
-        runner.run(4000)
-        runner.search.check_invariants()
+    for _ in runner.play(Position.from_sfen(MATSURI), 4, 4000):
         assert math.fsum(line.prior for line in runner.search.lines(600)) == pytest.approx(1.0, abs=0.05)
-        position.push(runner.search.lines(1)[0].move)
-        runner.search.set_position(position)
 
 
 @pytest.mark.parametrize("weight", [-0.1, 100.1, math.nan])

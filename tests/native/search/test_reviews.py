@@ -145,12 +145,7 @@ def test_a_root_with_a_policy_of_its_own_follows(noise: float) -> None:
 
 def test_a_tree_that_goes_on_and_one_that_is_full() -> None:
     runner = runner_of(MATSURI, with_reviews(params=SearchParams()), reviewer(), 16, memory_mb=1)
-    position = Position.from_sfen(MATSURI)
-    for _ in range(4):
-        runner.run(6000)
-        runner.search.check_invariants()
-        position.push(runner.search.lines(1)[0].move)
-        runner.search.set_position(position)
+    assert sum(1 for _ in runner.play(Position.from_sfen(MATSURI), 4, 6000)) == 4
 
 
 def test_another_position_may_be_set_while_reviews_are_due() -> None:

@@ -113,9 +113,4 @@ def test_the_tree_stays_whole(memory_mb: int) -> None:
     params = SearchParams()
     params.value_correction = 1.0
     runner = Runner(Position.from_sfen(MATSURI), params=params, memory_mb=memory_mb)
-    position = Position.from_sfen(MATSURI)
-    for _ in range(4):
-        runner.run(6000)
-        runner.search.check_invariants()
-        position.push(runner.search.lines(1)[0].move)
-        runner.search.set_position(position)
+    assert sum(1 for _ in runner.play(Position.from_sfen(MATSURI), 4, 6000)) == 4
