@@ -82,14 +82,14 @@ def main() -> None:
     parser.add_argument("--positions", type=int, default=24)
     parser.add_argument("--visits", type=int, default=200)
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--model", help="an ONNX file; the embedded network without it")
+    parser.add_argument("--model", default="<5x64>", help="an ONNX file, or <5x64>")
     parser.add_argument("--device", default="auto")
     parser.add_argument("--precision", default="auto")
     parser.add_argument("--batch", type=int, default=0, help="positions per batch; 0: measured")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     given = parser.parse_args()
 
-    model = given.model if given.model is None or given.model.startswith("<") else Path(given.model)
+    model = given.model if given.model.startswith("<") else Path(given.model)
     with (
         Network(model, device=given.device, precision=given.precision, batch_size=given.batch, cache_mb=0) as network,
         Network(Small(network.evaluator), cache_mb=0) as small,

@@ -82,7 +82,7 @@ def measure_sparse(network: NetworkFile, seconds: float, repeats: int) -> dict[s
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--network", default="", help="ONNX file; the embedded network without it")
+    parser.add_argument("--network", default="", help="ONNX file; <5x64> without it")
     parser.add_argument("--sparse", default="", help="file of a sparse network; one with random parameters without it")
     parser.add_argument("--seconds", type=float, default=0.5, help="CPU time of a measurement")
     parser.add_argument("--repeats", type=int, default=3)

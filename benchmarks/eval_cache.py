@@ -70,7 +70,7 @@ def main() -> None:
     cases["game, one tree"] = opening, arguments.game_nodes, arguments.plies, 1
 
     report: dict[str, dict[str, float]] = {}
-    with Network(threads=1, batch_size=BATCH) as network:
+    with Network("<5x64>", threads=1, batch_size=BATCH) as network:
         evaluator = network.evaluator
         slot = evaluator.allocate(BATCH)
         evaluator.run(slot, BATCH)  # warm

@@ -3,7 +3,7 @@
     python benchmarks/generation.py [--json] [--preset NAME] [--playouts 32] [--games 32] [--repeats 3]
 
 Fukayomi's own code in fp32, and ONNX Runtime in fp32 and int8, play with the generator of `fukayomi learn`, on a
-thread, from the same network and seed: the embedded network, or with `--preset` the first network of that preset, whose
+thread, from the same network and seed: `<5x64>`, or with `--preset` the first network of that preset, whose
 settings of self-play are then taken. `int8_file` is what a generation pays for its int8 file, seconds of CPU time.
 Rates are medians of the repeats; CPU time, because other programs disturb it less. Ratios are to ONNX Runtime in fp32.
 """
@@ -53,7 +53,7 @@ def rates(settings: LoopSettings, network: Path, kind: tuple[str, str], games: i
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument("--preset", help="preset of fukayomi learn; the embedded network by default")
+    parser.add_argument("--preset", help="preset of fukayomi learn; <5x64> by default")
     parser.add_argument("--playouts", type=int, help="playouts of a move; 32, or those of the preset")
     parser.add_argument("--games", type=int, default=32, help="games of a generation")
     parser.add_argument("--repeats", type=int, default=3)

@@ -63,7 +63,7 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument("--model", help="network file; default: the embedded one")
+    parser.add_argument("--model", default="<5x64>", help="network that searches")
     parser.add_argument("--device", default="auto", help="library and device: native, openvino, ...")
     parser.add_argument("--positions", type=int, default=60_000, help="positions of a round")
     parser.add_argument("--repeats", type=int, default=3)

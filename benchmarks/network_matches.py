@@ -3,7 +3,7 @@
     python benchmarks/network_matches.py [--json] [--preset tiny] [--playouts 32] [--games 48] [--repeats 2]
 
 Both play the same openings by the engine's search with the same number of playouts (nodes), on all cores; the engines
-play a game after another on each core, with networks of their own. The network is the embedded one, or with `--preset`
+play a game after another on each core, with networks of their own. The network is `<5x64>`, or with `--preset`
 the first network of that preset of `fukayomi learn`. CPU time and time by the clock, in turn; medians of the repeats.
 """
 
@@ -81,7 +81,7 @@ def measure(play: Callable[[Path, int, int], None], network: Path, games: int, p
 def main(words: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument("--preset", help="preset of fukayomi learn; the embedded network by default")
+    parser.add_argument("--preset", help="preset of fukayomi learn; <5x64> by default")
     parser.add_argument("--playouts", type=int, default=32, help="of a move")
     parser.add_argument("--games", type=int, default=48, help="of a match")
     parser.add_argument("--repeats", type=int, default=2)

@@ -67,7 +67,7 @@ def alone(evaluator: Evaluator, count: int) -> int:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file", nargs="?", type=Path, metavar="FILE.hcpe3")
-    parser.add_argument("--network", help="default: the embedded network")
+    parser.add_argument("--network", default="<5x64>")
     parser.add_argument("--positions", type=int, default=20_000, help="positions to relabel, at most (default: 20 000)")
     parser.add_argument("--nodes", type=int, default=100, help="nodes of a search (default: 100)")
     parser.add_argument("--json", action="store_true")

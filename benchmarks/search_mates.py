@@ -2,8 +2,8 @@
 
     python benchmarks/search_mates.py [GAMES...] [--positions 60] [--ms 150] [--nodes 400] [--json]
 
-Each game gives one position, 3 to 20 plies before its end. `announced`: in how many the search with the
-embedded network announces a mate by the side to move, and in how many one of it, after so many ms. The modes: mate in
+Each game gives one position, 3 to 20 plies before its end. `announced`: in how many the search with
+`<5x64>` announces a mate by the side to move, and in how many one of it, after so many ms. The modes: mate in
 one at the leaves; mate in three; with that, a thread for the root (`root`), and one for the principal variation (`pv`).
 `walked_into`: by `Root_Move_Mate_Nodes`, in how many positions the search chooses a move after which df-pn with 262 144
 nodes finds a mate of it, after so many ms with the thread for the root, and the nodes of all searches.
@@ -114,7 +114,7 @@ def main() -> None:
     positions = positions_of(arguments.games or [GAME], arguments.positions)
 
     announced = {mode: [0, 0] for mode in MODES}
-    with Network(cache_mb=0) as network:
+    with Network("<5x64>", cache_mb=0) as network:
         for position in positions:
             for mode, (plies, mates) in MODES.items():
                 lines = search(network, position, Limits(time_ms=arguments.ms), plies, mates=mates).lines

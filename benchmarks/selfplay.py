@@ -12,7 +12,7 @@ For each network and number of games at once (`--games 256 512 1024`), in turn i
 - `cpu_us_a_leaf`: CPU time of the games for each position evaluated, the searches included;
 - `moves_per_hour`, `games_per_hour`: moves searched, and games of 100 moves.
 
-Several files after `--model` are measured one after another: 5x64 (`embedded`) and a sparse network, for example.
+Several files after `--model` are measured one after another: `<5x64>` and a sparse network, for example.
 
 `hash` compares the games with the engine's own search, as playouts per second of CPU time with the native hash
 evaluator: 64 games (16 fill a batch; the others wait for their turn) beside one tree after another, with the same
@@ -265,7 +265,7 @@ def networks(given: argparse.Namespace, folder: Path) -> Iterator[tuple[str, Net
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument("--model", nargs="+", default=[None], metavar="FILE", help="networks; else the embedded one")
+    parser.add_argument("--model", nargs="+", default=["<5x64>"], metavar="FILE", help="networks")
     parser.add_argument("--shapes", nargs="*", default=[], help="networks with random parameters, blocks x channels")
     parser.add_argument("--games", nargs="*", type=int, default=[64], help="games at once")
     parser.add_argument("--playouts", type=int, default=800)

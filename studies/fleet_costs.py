@@ -25,7 +25,7 @@ from fukayomi.selfplay.chunk import find_chunks, read_chunk_info, sidecar_of
 # python studies/fleet_costs.py --games games --json; games of 118 plies.
 GAME_BYTES = 8_914
 SIDECAR_BYTES = 1_871
-# benchmarks/selfplay.py: the embedded network on two cores, 800 playouts.
+# benchmarks/selfplay.py: <5x64> on two cores, 800 playouts.
 GAMES_AN_HOUR = 595.0
 # Parameters of resnet20x256_swish, which the preset fleet trains (docs/learning.md), in float32.
 NETWORK_BYTES = 24_363_714 * 4

@@ -88,10 +88,10 @@ class Study:
         return self.make(f"averaged-{positions}.avg", lambda path: average(source, path))
 
     def labelled(self, positions: int, nodes: int) -> str:
-        """Positions with shares of visits, by searches with the embedded network."""
+        """Positions with shares of visits, by searches with <5x64>."""
 
         def write(path: Path) -> None:
-            with Network(device=self.device) as network:
+            with Network("<5x64>", device=self.device) as network:
                 label_positions(self.folder / "data" / self.drawn(positions), path, network, LabelSettings(nodes=nodes))
 
         return self.make(f"labelled-{positions}-{nodes}.hcpe3", write)

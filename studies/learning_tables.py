@@ -220,9 +220,7 @@ def visits(study: Study) -> list[Table]:
     shares_run = replace(study.base(), data=study.labelled(scale.labelled, scale.label_nodes))
     arms = {"single moves": replace(shares_run, temperature=0.0), "shares of visits": shares_run}
     table = compared(study, "Single moves and shares of visits", arms)
-    table.notes.append(
-        f"{scale.labelled:,} positions, labelled by the embedded network with {scale.label_nodes} nodes."
-    )
+    table.notes.append(f"{scale.labelled:,} positions, labelled by <5x64> with {scale.label_nodes} nodes.")
     counted: dict[str, Callable[[Found], float]] = {
         "distinct games": lambda found: found["distinct_games"] / found["games"],
         "distinct positions at ply 32": lambda found: found["distinct_positions"] or 0.0,
@@ -250,9 +248,7 @@ def heads(study: Study) -> list[Table]:
         tables.append(compared(study, title, arms))
         weights = {name: getattr(scale.settings, f"{name.replace('-', '_')}_weight") for name in names}
         tables[-1].notes.append(f"Weights: {', '.join(f'{name} {weight:g}' for name, weight in weights.items())}.")
-    tables[-1].notes.append(
-        f"{scale.labelled:,} positions, labelled by the embedded network with {scale.label_nodes} nodes."
-    )
+    tables[-1].notes.append(f"{scale.labelled:,} positions, labelled by <5x64> with {scale.label_nodes} nodes.")
     return tables
 
 

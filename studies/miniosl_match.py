@@ -158,7 +158,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--out", type=Path, required=True, help="folder of the match")
     parser.add_argument("--clock", default="movetime=1s", help="as of fukayomi match")
     parser.add_argument("--games", type=int, default=40, help="games, two for each opening")
-    parser.add_argument("--network", type=Path, help="ONNX file; the embedded network without it")
+    parser.add_argument("--network", type=Path, help="file; an embedded network without it")
     parser.add_argument("--precision", choices=("fp32", "bf16"), default="fp32", help="of miniosl's network")
     parser.add_argument("--opening-plies", type=int, default=24, help="moves of each opening that are played")
     parser.add_argument("--seed", type=int, default=1, help="order of the openings")

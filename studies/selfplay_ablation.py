@@ -308,9 +308,7 @@ def read_options(words: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--scale", choices=SCALES, default="small", help="small: one CPU core; gpu: CUDA; tiny: whether it works"
     )
-    parser.add_argument(
-        "--network", default="<internal>", help="ONNX file of the network that plays; else the embedded"
-    )
+    parser.add_argument("--network", default="<5x64>", help="ONNX file of the network that plays")
     parser.add_argument("--openings", type=Path, help="USI lines that matches begin with; else those of the package")
     parser.add_argument("--opening-plies", type=int, default=24, help="plies of an opening that are played")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3], help="a network of each arm for each seed")

@@ -35,7 +35,12 @@ WORKS = {
     "perft": "repeat(lambda: Position().perft(2))",
     "mates": "repeat(lambda: MateSolver(1).solve(Position(), nodes=3000))",
     "native": """
-network = Network(threads=2, device="native")
+network = Network("<5x64>", threads=2, device="native")
+slots = [filled_slot(network.evaluator, 8, [Position()]) for _ in range(3)]
+repeat(lambda: run_batches(network.evaluator, slots, 8, 0.05))
+""",
+    "sparse": """
+network = Network("<sparse>", threads=2)
 slots = [filled_slot(network.evaluator, 8, [Position()]) for _ in range(3)]
 repeat(lambda: run_batches(network.evaluator, slots, 8, 0.05))
 """,
@@ -107,7 +112,7 @@ def test_an_import_that_ctrl_c_breaks_off_is_no_error(kind: str) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for a single process")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("words", [("doctor",), ("bench", "--evaluator", "network")])
+@pytest.mark.parametrize("words", [("doctor", "<5x64>"), ("bench", "--evaluator", "network")])
 @pytest.mark.parametrize("moments", [(0.6, 1.8), pytest.param((0.1, 0.6, 1.2, 1.8, 2.4), marks=pytest.mark.soak)])
 def test_a_signal_ends_measurements_quietly(
     moments: tuple[float, ...], words: tuple[str, ...], number: signal.Signals

@@ -1,5 +1,6 @@
 """The networks that come with the package: their names, and which one is taken unasked."""
 
+import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,18 @@ from command_runs import run
 
 from fukayomi.engine import AnalysisQuery, AnalysisService, Engine, EvaluatorError, Network
 from fukayomi.engine import network as networks
-from fukayomi.engine.evaluators.backends.backend import Plan
+from fukayomi.engine.evaluators.backends.backend import Plan, get_backend
 from fukayomi.engine.evaluators.backends.network_file import NetworkFile
+from fukayomi.engine.evaluators.backends.opencl.backend import OpenCl
 from fukayomi.engine.measuring import doctor
-from fukayomi.engine.network import embedded_network, embedded_networks, find_network, load_evaluators, take_suggestions
+from fukayomi.engine.network import (
+    embedded_network,
+    embedded_networks,
+    find_network,
+    load_evaluators,
+    same_everywhere,
+    take_suggestions,
+)
 from fukayomi.engine.settings import usi_options
 from fukayomi.shogi import Position
 
@@ -30,7 +39,6 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     sparse = sparse_files.write(tmp_path, sparse_files.SMALL).path
     sparse.rename(folder / "fukayomi-sparse-64x64.sparse")
     monkeypatch.setattr(networks, "NETWORKS", folder)
-    monkeypatch.setattr(networks, "SPARSE_IS_DEFAULT", True)
     monkeypatch.setattr("fukayomi.engine.choice.gpu_names", lambda: ())
     return folder
 
@@ -43,15 +51,6 @@ def test_without_a_sparse_one_the_residual_one_is_meant(package: Path) -> None:
             assert find_network(name, wanted) == package / "fukayomi-5x64.onnx"
     with Network(device="native", precision="fp32") as network:
         assert network.name == "embedded network"
-
-
-def test_the_sparse_one_is_taken_unasked_only_where_it_is_the_default(
-    package: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(networks, "SPARSE_IS_DEFAULT", False)
-    for name in UNASKED:
-        assert find_network(name, Plan()).suffix == ".onnx"
-    assert find_network("<sparse>", Plan()).suffix == ".sparse"
 
 
 def test_each_has_a_name(package: Path) -> None:
@@ -89,6 +88,26 @@ def test_with_a_gpu_for_it_the_residual_one_is_taken(package: Path, monkeypatch:
     monkeypatch.setattr("fukayomi.engine.choice.has_gpu", lambda _: True)
     assert embedded_network(Plan()).suffix == ".onnx"
     assert embedded_network(Plan("native")).suffix == ".sparse"
+
+
+@pytest.mark.parametrize(("backend", "suffix"), [("opencl", ".sparse"), ("torch-cuda", ".onnx")])
+def test_a_gpu_that_opencl_alone_reaches_does_not_count(
+    package: Path, monkeypatch: pytest.MonkeyPatch, backend: str, suffix: str
+) -> None:
+    monkeypatch.setattr("fukayomi.engine.choice.gpu_names", lambda: ("graphics",))
+    monkeypatch.setattr(OpenCl, "on_gpu", True)
+    monkeypatch.setattr("fukayomi.engine.choice.find_candidates", lambda *_: [(get_backend(backend), "fp32")])
+    assert embedded_network(Plan()).suffix == suffix
+
+
+def test_games_and_labels_for_learning_mean_the_residual_one(package: Path, tmp_path: Path) -> None:
+    out = tmp_path / "leaves"
+    code, _, said = run("leaves", "-o", out, "--positions", 20, "--nodes", 4, "--device", "native", "--threads", 1)
+    assert code == 0, said
+    residual = NetworkFile(package / "fukayomi-5x64.onnx").sha256
+    assert json.loads((out / ".leaves.json").read_text("utf-8"))["network"].startswith(residual[:16])
+    assert same_everywhere("embedded") == "<5x64>"
+    assert same_everywhere("<sparse>") == "<sparse>"
 
 
 def test_training_and_tools_mean_the_residual_one(package: Path) -> None:

@@ -80,7 +80,7 @@ def test_games_that_were_resigned_or_lost(shared_data: Path) -> None:
 
 def test_an_analysis_reports_no_mistakes_for_recurrences(shared_data: Path) -> None:
     game = Position.from_usi((shared_data / "outside-3" / "rep1.usi").read_text("utf-8").strip())
-    with Engine() as engine:
+    with Engine("<5x64>") as engine:
         analysis = engine.analyse(game, nodes=300)
     assert {move.ply for move in analysis.mistakes()} == {4}, "8c8d, which leaves a bishop, is the only one"
 

@@ -72,6 +72,14 @@ def test_the_embedded_network_is_reviewed_by_the_other_and_others_only_if_they_s
         assert "reviewed" not in own.evaluator.describe()
 
 
+def test_a_network_has_the_reviewer_that_is_asked_for(path: Path, tmp_path: Path) -> None:
+    own = sparse_files.write(tmp_path, sparse_files.SMALL).path
+    for file, asked, reviews in ((own, "<5x64>", True), (own, None, False), (path, None, True), (path, "", False)):
+        with Network(file, threads=1, batch_size=8, review_model=asked) as network:
+            assert isinstance(network.evaluator, NetworkEvaluator)
+            assert ("reviewed by fukayomi-5x64.onnx" in network.evaluator.describe()) == reviews
+
+
 def test_the_evaluator_says_who_reviews(path: Path) -> None:
     assert "reviewed by fukayomi-5x64.onnx in " in evaluator(replace(QUICK, model=str(path))).describe()
     for none in (replace(QUICK, review_visits=0), replace(QUICK, review_model="")):

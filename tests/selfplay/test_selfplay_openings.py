@@ -128,7 +128,7 @@ sfen lnsgkgsnl/1r5b1/ppppppppp/9/9/2P6/PP1PPPPPP/1B5R1/LNSGKGSNL w - 2
 
 def test_a_book_is_followed_by_the_policy(tmp_path: Path) -> None:
     (tmp_path / "book.db").write_text(BOOK, encoding="utf-8")
-    with BookReader.open(tmp_path / "book.db") as book, Network() as network:
+    with BookReader.open(tmp_path / "book.db") as book, Network("<5x64>") as network:
         openings = BookOpenings(book, network, 8)
         drawn = Counter(tuple(move.usi() for move in openings.draw(1, number).moves) for number in range(60))
         policy = network.evaluate(Position()).policies[0]

@@ -156,10 +156,11 @@ def test_every_option_takes_its_bounds_and_refuses_the_rest(start: Start, name: 
         assert not [info.string for info in answer.infos if info.string and "Error" in info.string]
 
 
-def test_the_largest_values_do_not_delay_the_network(start: Start) -> None:
+@pytest.mark.parametrize("network", ["<5x64>", "<sparse>"])
+def test_the_largest_values_do_not_delay_the_network(start: Start, network: str) -> None:
     largest = {name: str(OPTIONS[name].maximum) for name in ("DNN_Batch_Size", "UCT_Threads", "Threads")}
     begin = time.monotonic()
-    client = start(ready=False, DNN_Model="<internal>", **largest)
+    client = start(ready=False, DNN_Model=network, **largest)
     to_start = time.monotonic() - begin  # long on a busy machine
     begin = time.monotonic()
     said = client.wait_ready(600)

@@ -2,7 +2,7 @@
 
     python tools/generate/measuring_openings.py src/fukayomi/loop/openings.sfen
 
-Each is the beginning of a game that the embedded network plays against itself, 8 to 16 plies long, every move drawn
+Each is the beginning of a game that `<5x64>` plays against itself, 8 to 16 plies long, every move drawn
 from its policy; the network gives each side a chance of 42 % or more. No two lines end in the same position.
 """
 

@@ -25,8 +25,9 @@ from pydantic import Field, field_validator, model_validator
 from fukayomi.arena.game.rules import EngineSettings, Positive, Resignation, Rules
 from fukayomi.arena.game.time_control import LARGEST, TimeControl
 from fukayomi.book.minmax.settings import MinmaxSettings
+from fukayomi.engine.settings import network_in_folder
 from fukayomi.errors import InvalidValueError
-from fukayomi.settings import FromFile, Settings, SettingsFile, in_folder, plain, toml_text
+from fukayomi.settings import FromFile, Settings, SettingsFile, plain, toml_text
 from fukayomi.shogi import BLACK, START_SFEN, Color, Position
 
 
@@ -98,7 +99,7 @@ class GrowSettings(Settings):
     """The sides whose books grow."""
     black: BlackSettings = BlackSettings()
     white: WhiteSettings = WhiteSettings()
-    network: Annotated[Path | None, FromFile(in_folder)] = None
+    network: Annotated[Path | None, FromFile(network_in_folder)] = None
     """Network whose values and probabilities count where prior_games and candidates of a side say so; None: the
     embedded one."""
     rules: GrowRules = GrowRules()

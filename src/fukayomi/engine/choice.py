@@ -286,8 +286,9 @@ def _usable(network: NetworkFile, *, is_automatic: bool) -> list[Backend]:
 
 
 def has_gpu(network: NetworkFile) -> bool:
-    """True if there is a GPU on which a network runs unasked."""
-    return bool(gpu_names()) and find_candidates(network, Plan())[0][0].on_gpu
+    """True if there is a GPU on which a network runs unasked, and not by OpenCL alone, as on a CPU's own graphics."""
+    backends = [backend for backend, _ in find_candidates(network, Plan())] if gpu_names() else []
+    return any(backend.on_gpu and backend.name != "opencl" for backend in backends)
 
 
 def measure(

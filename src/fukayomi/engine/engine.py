@@ -47,7 +47,7 @@ class Engine:
 
     Args:
         network: A `Network`, which stays open when the engine is closed, or the first argument of `Network`: a file, a
-            module in torch, or several that search together. By default the network that comes with the package.
+            module in torch, or several that search together. By default a network that comes with the package.
         memory_mb: Memory of the tree in MiB, 16 or more.
         settings: Options of the search and of the game; by default those that the network suggests. Those of the
             network itself have no effect.

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from fukayomi.engine.evaluators.protocol import Evaluator, NetworkEvaluator, NetworkModel
 
 NETWORKS = Path(__file__).parent / "networks"
-SPARSE_IS_DEFAULT = False
-"""True if the sparse network is taken unasked on a CPU: once it wins at all times a move (networks/MODEL_CARD.md)."""
 STUBS = ("<hash>", "<uniform>")
 """Names that stand for evaluators without a network, for tests and measurements."""
 SUGGESTIONS_BYTES = 1 << 16
@@ -82,6 +80,9 @@ class Network:
             evaluated by one of them.
         cache_mb: Memory in MiB for evaluations of positions that may come again, which all engines with the network
             share; 0: none. Without a cache, the same search after other searches finds exactly the same.
+        review_model: Where the network is a sparse one: a residual network that has the last word about the moves of
+            positions that a search visits often, a value of Review_Model; "": none. None: what the file beside the
+            network says.
 
     Raises:
         EvaluatorError: The file is missing or is no network for shogi, or cannot be run so on this computer.
@@ -111,6 +112,7 @@ class Network:
         gpu: int = 0,
         weights: Sequence[float] | None = None,
         cache_mb: int = 64,
+        review_model: str | None = None,
     ) -> None:
         options = usi_options()
         given = {
@@ -124,6 +126,8 @@ class Network:
         for option in options.declared:
             if option.name in given and given[option.name] != option.default:
                 options.set(option.name, given[option.name])
+        if review_model is not None:
+            options.set("Review_Model", review_model)
         models = list(model) if isinstance(model, Sequence) and not isinstance(model, str) else [model]
         if not models:
             raise InvalidValueError("a search needs at least one network")
@@ -263,18 +267,18 @@ def embedded_networks() -> dict[str, Path]:
 
 
 def embedded_network(wanted: Plan | None = None) -> Path:
-    """The network that comes with the package.
+    """The network that comes with the package for this computer.
 
     Args:
         wanted: How it is to be run. None: the residual one, which can be trained further and which every backend runs.
-            Otherwise, with `SPARSE_IS_DEFAULT`, the sparse one, if there is one and it runs so: in integers on a CPU,
-            where there is no GPU that runs the residual one.
+            Otherwise the sparse one, if there is one and it runs so: in integers on a CPU, where there is no GPU that
+            runs the residual one.
 
     Raises:
         EvaluatorError: As `embedded_networks`.
     """
     residual, *sparse = embedded_networks().values()
-    if not sparse or not SPARSE_IS_DEFAULT or wanted is None or wanted.precision not in ("auto", "int8"):
+    if not sparse or wanted is None or wanted.precision not in ("auto", "int8"):
         return residual
     if wanted.backend == "auto":
         from fukayomi.engine.choice import has_gpu
@@ -282,6 +286,16 @@ def embedded_network(wanted: Plan | None = None) -> Path:
 
         return residual if has_gpu(NetworkFile(residual)) else sparse[0]
     return sparse[0] if wanted.backend == "native" else residual
+
+
+def same_everywhere(model: str) -> str:
+    """The name of a network where games, labels and ratings must not depend on the computer: "embedded" is the residual
+    one there.
+
+    >>> same_everywhere("embedded"), same_everywhere("<sparse>")
+    ('<5x64>', '<sparse>')
+    """
+    return next(iter(embedded_networks())) if model in DEFAULT_NAMES else model
 
 
 def find_network(model: str, wanted: Plan | None = None) -> Path:

@@ -167,7 +167,7 @@ class Searcher:
         params: SearchParams | None = None,
         *,
         memory_mb: int = 1024,
-        node_limit: int = 10_000_000,
+        node_limit: int = 1_000_000_000,
         reuse: bool = True,
         shares_batches: bool = False,
         cache_mb: int = 0,

@@ -15,8 +15,7 @@ from fukayomi.usi.options import Options, Suggestion, check, combo, filename, nu
 
 INTERNAL_NETWORK, EMBEDDED = "<internal>", "embedded"
 DEFAULT_NAMES = ("", INTERNAL_NETWORK, EMBEDDED)
-"""Names of the embedded network that is taken unasked."""
-"""Names of the network that comes with the package; the second needs no quotes in a shell."""
+"""Names of the embedded network that is taken unasked; the last needs no quotes in a shell."""
 ANALYSIS_NODES, SPARSE_ANALYSIS_NODES = 800, 6400
 ANALYSIS_TIME_MS = 350
 """Limits of each search in the analysis of a game. Both hold unless the user sets one: the nodes on a fast computer,
@@ -85,8 +84,8 @@ class UsiSettings:
 
     # The network.
     model: str = filename("DNN_Model", INTERNAL_NETWORK)
-    """File in ONNX or of a sparse network; "<internal>" is the embedded network, "<5x64>" the one of this name,
-    "<hash>" and "<uniform>" are evaluators for tests."""
+    """File in ONNX or of a sparse network; "<internal>" is the embedded network for this computer, "<5x64>" the one of
+    this name, "<hash>" and "<uniform>" are evaluators for tests."""
     provider: str = combo("DNN_Provider", "auto", ("auto", *BACKENDS))
     """Library and device that run the network; "auto": measured when the network is first loaded."""
     precision: str = combo("DNN_Precision", "auto", ("auto", *PRECISIONS))
@@ -119,7 +118,7 @@ class UsiSettings:
     """Memory of the tree, MiB."""
     cache_mb: int = spin("Eval_Cache", 64, 0, 65_536)
     """Memory of the evaluation cache, MiB; 0: none. It belongs to the network: all searches with it share the cache."""
-    node_limit: int = spin("UCT_NodeLimit", 10_000_000, 10, 1_000_000_000, of_tree=True)
+    node_limit: int = spin("UCT_NodeLimit", 1_000_000_000, 10, 1_000_000_000, of_tree=True)
     """Most visits of the root."""
     reuse_subtree: bool = check("ReuseSubtree", True, of_tree=True)
     """Keep the part of the tree that is still valid when the position changes."""

@@ -28,7 +28,7 @@ from fukayomi.arena.statistics.sprt import SprtDecision
 from fukayomi.engine.engine import Engine
 from fukayomi.engine.evaluators.backends.machine import usable_cpus
 from fukayomi.engine.evaluators.backends.network_file import precision_for
-from fukayomi.engine.network import Network
+from fukayomi.engine.network import Network, same_everywhere
 from fukayomi.engine.settings import UsiSettings
 from fukayomi.listener import SILENT, Listener
 from fukayomi.loop.journal import Gated, Journal, KeptNetwork, Measured, Trained, network_name
@@ -63,7 +63,7 @@ class Contestant:
 
     name: str
     network: Path | str | None = None
-    """A network's file, or "embedded"."""
+    """A network's file, or an embedded one by its name."""
     precision: str | None = None
     """Precision of a residual network; None: fp32 on a CPU, elsewhere what is fastest."""
     command: str | None = None
@@ -217,7 +217,7 @@ class Contest:
         return {
             each.name: stack.enter_context(
                 Network(
-                    [each.network] * devices,
+                    [same_everywhere(str(each.network))] * devices,
                     device=self._settings.device,
                     precision=precision_for(each.network, each.precision or ("fp32" if self._on_cpu else "auto")),
                     threads=1 if self._on_cpu else 0,

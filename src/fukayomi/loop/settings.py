@@ -251,11 +251,11 @@ class LearnerSettings(Settings):
     """Optimiser steps of a generation, at most, however many games a fleet delivers; None: no limit."""
     initial: Annotated[Path | None, FromFile(network_in_folder)] = None
     """File of the first network's weights: a checkpoint, .safetensors, .npz, .pth, .sparse, or .onnx of
-    `fukayomi export`; "embedded": those of the network that comes with the package; None: random weights. A residual
+    `fukayomi export`; "embedded": those of <5x64>, which comes with the package; None: random weights. A residual
     network that is smaller than the table network grows to it."""
     teacher: Annotated[Path | None, FromFile(network_in_folder)] = None
     """File of a network whose policy and value are targets too, with the share training.teacher_weight (distillation);
-    "embedded": the network that comes with the package. None: none."""
+    "embedded": <5x64>, the residual network that comes with the package. None: none."""
     supervised: TrainingFiles = ()
     """Files of training data that are mixed with the games, with relative weights as in "games.hcpe3*2"."""
     supervised_share: Annotated[float, Field(ge=0, lt=1)] = 0.0
@@ -352,7 +352,7 @@ class AnchorSettings(Settings):
     name: Annotated[str, Field(max_length=40, pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._-]*$")]
     """Its name in the tables."""
     network: Annotated[str | None, FromFile(network_in_folder)] = None
-    """A network's file, or "embedded": the network that comes with the package."""
+    """A network's file, or "embedded": <5x64>, the residual network that comes with the package."""
     command: str | None = None
     """A USI engine, as a command line."""
     options: UsiOptions = Field(default_factory=dict)

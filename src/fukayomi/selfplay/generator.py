@@ -21,7 +21,7 @@ import numpy as np
 from fukayomi._native import FinishedGame, GameReason, SelfplayPlayer, SelfplayPool, decode_hcpe3, position_from_hcp
 from fukayomi.book import BookReader
 from fukayomi.engine.evaluators.protocol import NetworkEvaluator
-from fukayomi.engine.network import STUBS, Network
+from fukayomi.engine.network import STUBS, Network, same_everywhere
 from fukayomi.errors import InvalidValueError
 from fukayomi.files.inputs import file_sha256
 from fukayomi.files.lock import FolderLock
@@ -93,7 +93,7 @@ def generate(
 
     Args:
         settings: How games are played.
-        network: File of the network, "embedded" for the embedded one, or a `Network`.
+        network: File of the network, "embedded" for the embedded residual one, or a `Network`.
         out: Folder of the chunks; it is made.
         games: Games to play, those included that are in the folder and those that are too short to be kept.
         positions: Positions with targets to make, with those in the folder. How many games that takes depends on which
@@ -223,7 +223,7 @@ def _opened(
     if isinstance(network, Network):
         yield network
         return
-    models = [network] * devices
+    models = [same_everywhere(str(network))] * devices
     with Network(models, device=device, precision=precision, threads=threads, batch_size=batch_size) as loaded:
         yield loaded
 

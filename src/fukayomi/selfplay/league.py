@@ -25,7 +25,7 @@ from fukayomi.arena.game.rules import EngineSettings
 from fukayomi.arena.game.time_control import TimeControl
 from fukayomi.arena.game.usi_player import UsiSearcher
 from fukayomi.engine.evaluators.backends.network_file import precision_for
-from fukayomi.engine.network import Network
+from fukayomi.engine.network import Network, same_everywhere
 from fukayomi.engine.settings import network_in_folder
 from fukayomi.errors import InvalidValueError
 from fukayomi.interruption import join_threads, start_threads
@@ -66,7 +66,7 @@ class LeagueNetwork(Settings):
 
     name: Annotated[str, Field(min_length=1, max_length=64)]
     file: Annotated[Path, FromFile(network_in_folder)]
-    """Its file; "embedded": a network that comes with the package, "<5x64>": the one of this name."""
+    """Its file; "embedded" or "<5x64>": the residual network that comes with the package, "<sparse>": the other one."""
     weight: Weight = 1.0
     """Frequency with which it plays, relative to the weights of the other opponents."""
     games: Annotated[int, Field(ge=0, le=1_000_000_000)] = 0
@@ -229,7 +229,7 @@ class League(AbstractContextManager["League"]):
         try:
             for network in settings.networks:
                 own = precision_for(network.file, precision)
-                self._networks.append(Network([network.file] * devices, precision=own, **options))
+                self._networks.append(Network([same_everywhere(str(network.file))] * devices, precision=own, **options))
         except BaseException:
             self.close()
             raise

@@ -213,8 +213,8 @@ def collect_leaves(
 ) -> Leaves:
     """Play games with short searches and write the positions that the network evaluates, each once.
 
-        collect_leaves("leaves", Network(), 1_000_000, ["games.hcpe3"])
-        collect_leaves("leaves", Network("small.onnx"), 1_000_000, teacher=Network())
+        collect_leaves("leaves", Network("<sparse>"), 1_000_000, ["games.hcpe3"], teacher=Network("<5x64>"))
+        collect_leaves("leaves", Network("small.onnx"), 1_000_000, teacher=Network("large.onnx"))
         collect_leaves("nodes", Network("<sparse>"), 1_000_000, settings=LeafSettings(nodes=4000, searched=64))
 
     With ``searched`` it writes the positions of the search trees that have so many visits: with the shares of the

@@ -34,7 +34,7 @@ class WebSettings(Settings):
     """Opening book (定跡) whose moves the Analyse tab shows, and to which moves are added: .db or .bin; others are only
     shown. A file that does not exist is made with the first move."""
     model: Path | None = None
-    """Network; None: the embedded one."""
+    """Network; None: the embedded one for this computer."""
     options: tuple[tuple[str, str], ...] = ()
     """USI options of the engine and their values."""
     memory_mb: Annotated[int | None, Field(ge=16, le=65_536)] = None

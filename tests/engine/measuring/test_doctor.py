@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+import sparse_files
 from fake_computer import fake_computer
 from toy_network import write_network
 from typer.testing import CliRunner
@@ -160,6 +161,15 @@ def test_the_one_package_that_makes_a_gpu_play_is_named(
     assert diagnose(network).advice == advice
     result = CliRunner().invoke(make_app(["doctor"]), ["doctor", str(network)])
     assert (f"Advice:    {advice}\n" in result.stdout) == (advice is not None)
+
+
+def test_a_sparse_network_needs_no_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = sparse_files.write(tmp_path, sparse_files.SMALL).path
+    apple = Gpu("Apple", "Apple M2")
+    fake_computer(monkeypatch, system="macOS", gpus=(apple,), providers=("CoreMLExecutionProvider",))
+    assert diagnose(path).advice is None
+    fake_computer(monkeypatch, system="macOS", gpus=(apple,))
+    assert "the installed onnxruntime has no coreml" in str(diagnose(path).advice)
 
 
 def test_a_gpu_that_plays_needs_no_advice(network: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -161,7 +161,10 @@ BATCH = 8
 """Positions per batch of a core."""
 
 Files = Annotated[
-    list[str], typer.Argument(metavar="NETWORK...", help="Two networks or more: files, or embedded ones by name.")
+    list[str],
+    typer.Argument(
+        metavar="NETWORK...", help="Two networks or more: files, or embedded ones by name; embedded is <5x64>."
+    ),
 ]
 Out = Annotated[Path, typer.Option(metavar="DIR", help="Folder of the match: database, records, PGN.")]
 
@@ -252,10 +255,11 @@ def _load(file: str, devices: NetworkDevices) -> "Network":
     """A network on each core, or on a GPU."""
     from fukayomi.engine import Network
     from fukayomi.engine.evaluators.backends.machine import usable_cpus
+    from fukayomi.engine.network import same_everywhere
 
     on_cores = devices.device in ("native", "cpu")
     return Network(
-        [file] * (usable_cpus() if on_cores else 1),
+        [same_everywhere(file)] * (usable_cpus() if on_cores else 1),
         device=devices.device,
         precision=devices.precision,
         threads=1 if on_cores else 0,

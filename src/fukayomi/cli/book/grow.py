@@ -13,6 +13,7 @@ from fukayomi.cli.arena.match_options import EngineOptions, RuleOptions, given_e
 from fukayomi.cli.common.errors import USAGE, exit_at_sigterm, exit_stopped, fail
 from fukayomi.cli.common.options import AsJson, given_options, options_of
 from fukayomi.cli.common.text import printable
+from fukayomi.engine.settings import is_network_name
 from fukayomi.settings import build, merged
 
 if TYPE_CHECKING:
@@ -106,7 +107,8 @@ def _settings(
     found = reduce(merged, GROW_FILE.layers(folder, engines.config), {})
     given = given_options(rounds, "black_th", "white_th") | given_options(run, "ray", "as_json")
     if rounds.network is not None:
-        given["network"] = rounds.network.absolute()
+        is_name = is_network_name(str(rounds.network))
+        given["network"] = rounds.network if is_name else rounds.network.absolute()
     for side, th in (("black", rounds.black_th), ("white", rounds.white_th)):
         if th is not None:
             given[side] = {"th": th}

@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 File = TypeVar("File", str, Path)
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 NETWORK_HELP = "Network: a file in .onnx or .sparse, or an embedded one by its name, as '<5x64>'."
-Model = Annotated[Path | None, typer.Option(metavar="NETWORK", help=NETWORK_HELP, show_default="the embedded network")]
+Model = Annotated[
+    Path | None, typer.Option(metavar="NETWORK", help=NETWORK_HELP, show_default="the embedded one for this computer")
+]
 
 
 def parse_time(text: str) -> int:

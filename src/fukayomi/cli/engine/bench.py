@@ -100,7 +100,7 @@ def measure(
 def measure_network(
     model: Path | None, positions: dict[str, Position], nodes: int | None, batch: int
 ) -> "NetworkSpeed":
-    """Measure a network; None is the embedded one."""
+    """Measure a network; None is the embedded one for this computer."""
     from fukayomi.engine.measuring.speed import measure_speed
     from fukayomi.engine.network import Network
 
@@ -155,7 +155,7 @@ class BenchOptions:
         typer.Option(
             metavar="NETWORK",
             help=f"{NETWORK_HELP} Implies --evaluator network.",
-            show_default="with --evaluator network, the embedded network",
+            show_default="with --evaluator network, the embedded one for this computer",
         ),
     ] = None
     sfen: Annotated[str | None, typer.Option(show_default="the start, and a position with many drops")] = None

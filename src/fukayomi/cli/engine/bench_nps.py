@@ -37,8 +37,8 @@ class SubjectOptions:
         list[str] | None,
         typer.Option(
             metavar="NETWORK",
-            help=f"A network; repeat for several. {EMBEDDED} is the embedded one.",
-            show_default=f"without --engine, {EMBEDDED}",
+            help=f"A network; repeat for several. {EMBEDDED} is the embedded one for this computer.",
+            show_default=f"without --engine, {EMBEDDED}; with --device, <5x64>",
         ),
     ] = None
     engine: Annotated[list[str] | None, typer.Option(metavar="NAME=COMMAND")] = None
@@ -60,9 +60,7 @@ class PositionOptions:
 
     PANEL: ClassVar = "Positions"
 
-    records: Annotated[
-        list[Path] | None, typer.Option(metavar="PATH", show_default="games that the embedded network plays")
-    ] = None
+    records: Annotated[list[Path] | None, typer.Option(metavar="PATH", show_default="games that <5x64> plays")] = None
     """Game records, folders or archives to draw positions from; repeat for several."""
     positions: Annotated[int, typer.Option(min=1, max=100_000)] = POSITIONS
     """Number of positions."""
@@ -131,9 +129,10 @@ def _networks(options: SubjectOptions, stack: ExitStack) -> "tuple[list[Subject]
     """The networks, in the order of the help, and with several devices the names of those on one; the stack closes
     them."""
     from fukayomi.engine.measuring.nps import NetworkSubject, device_subjects
-    from fukayomi.engine.network import Network
+    from fukayomi.engine.network import Network, same_everywhere
 
-    models = options.model or ([] if options.engine and options.devices == 1 else [EMBEDDED])
+    unasked = same_everywhere(EMBEDDED) if options.device else EMBEDDED
+    models = options.model or ([] if options.engine and options.devices == 1 else [unasked])
     if len(models) > options.devices > 1:
         raise typer.BadParameter(f"{len(models)} networks on {options.devices} devices", param_hint="--model")
     found: list[Subject] = []
@@ -194,9 +193,9 @@ def _positions(options: PositionOptions) -> "tuple[list[Position], list[str]]":
             fail("there is no position in the records")
         return positions, problems
     from fukayomi.engine.evaluation import sample_positions
-    from fukayomi.engine.network import Network
+    from fukayomi.engine.network import Network, same_everywhere
 
-    with Network() as network:
+    with Network(same_everywhere(EMBEDDED)) as network:
         positions = sample_positions(network.evaluator, options.positions, options.seed)
     return [position for position in positions if not position.is_mated()], []
 

@@ -19,7 +19,8 @@ class DoctorOptions:
     """The network."""
 
     network: Annotated[
-        Path | None, typer.Argument(metavar="NETWORK", help=NETWORK_HELP, show_default="the embedded network")
+        Path | None,
+        typer.Argument(metavar="NETWORK", help=NETWORK_HELP, show_default="the embedded one for this computer"),
     ] = None
     as_json: AsJson = False
 

@@ -22,7 +22,7 @@ SECONDS = 60.0
 class TuneOptions:
     """The network, the device, the search, the files."""
 
-    network: Annotated[Path | None, typer.Argument(metavar="NETWORK", show_default="the embedded network")] = None
+    network: Annotated[Path | None, typer.Argument(metavar="NETWORK", show_default="<5x64>")] = None
     """Network: a file in .onnx, or an embedded one by its name, as '<5x64>'."""
     device: Annotated[int | None, typer.Option(min=0, metavar="N", show_default="the best")] = None
     """Number of the device, as in the list that is printed first and for DNN_GPU."""

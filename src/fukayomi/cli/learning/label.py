@@ -37,7 +37,7 @@ class EngineOptions:
     """Working directory of the engine."""
     network: Annotated[
         str | None,
-        typer.Option(metavar="NETWORK", help=f"A network for our own search; {EMBEDDED} is the embedded one."),
+        typer.Option(metavar="NETWORK", help=f"A network for our own search; {EMBEDDED} is <5x64>."),
     ] = None
     workers: Annotated[
         int | None,
@@ -128,7 +128,7 @@ def label(
 def _opened(options: EngineOptions) -> "Generator[UsiEngine | Network]":
     """The engine that the options name."""
     from fukayomi.cli.arena.match_options import split_option
-    from fukayomi.engine.network import Network
+    from fukayomi.engine.network import Network, same_everywhere
     from fukayomi.learning.labelling.settings import LabelError
     from fukayomi.usi.engine import UsiEngine
 
@@ -145,5 +145,5 @@ def _opened(options: EngineOptions) -> "Generator[UsiEngine | Network]":
         return
     if options.option or options.engine_dir:
         raise LabelError("--option and --engine-dir belong to --engine")
-    with Network(options.network) as network:
+    with Network(same_everywhere(str(options.network))) as network:
         yield network

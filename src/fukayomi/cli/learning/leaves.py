@@ -40,7 +40,7 @@ class NetworkOptions:
     PANEL: ClassVar = "Networks"
 
     network: Annotated[
-        str, typer.Option(metavar="NETWORK", help=f"The network that searches; {EMBEDDED} is the embedded one.")
+        str, typer.Option(metavar="NETWORK", help=f"The network that searches; {EMBEDDED} is <5x64>.")
     ] = EMBEDDED
     teacher: Annotated[list[str] | None, typer.Option(metavar="NETWORK", show_default="the network that searches")] = (
         None
@@ -111,12 +111,16 @@ def leaves(
 
 
 def _opened(models: list[str], options: NetworkOptions) -> "AbstractContextManager[Network]":
-    from fukayomi.engine.network import Network
+    from fukayomi.engine.network import Network, same_everywhere
 
     return Network(
-        models, device=options.device, precision=options.precision, threads=options.threads,
-        batch_size=options.batch_size, weights=[1.0] * len(models) if len(models) > 1 else None,
-    )  # fmt: skip
+        [same_everywhere(model) for model in models],
+        device=options.device,
+        precision=options.precision,
+        threads=options.threads,
+        batch_size=options.batch_size,
+        weights=[1.0] * len(models) if len(models) > 1 else None,
+    )
 
 
 def _print(found: "Leaves", out: Path, positions: int, *, as_json: bool) -> None:

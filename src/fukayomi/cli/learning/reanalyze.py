@@ -51,9 +51,7 @@ def reanalyze(
     inputs: Annotated[
         list[Path], typer.Argument(metavar="GAMES.hcpe3...", help="Games in hcpe3, or folders. Layers are passed over.")
     ],
-    network: Annotated[
-        str, typer.Option(metavar="NETWORK", help=f"The newer network; {EMBEDDED} is the embedded one.")
-    ],
+    network: Annotated[str, typer.Option(metavar="NETWORK", help=f"The newer network; {EMBEDDED} is <5x64>.")],
     search: SearchOptions,
     selection: SelectionOptions,
     output: OutputOptions,
@@ -72,13 +70,13 @@ def reanalyze(
     After a kill or Ctrl-C, run the same command again to resume. Layers that are there already are left alone, so the
     same command also makes those of new files.
     """
-    from fukayomi.engine.network import Network
+    from fukayomi.engine.network import Network, same_everywhere
     from fukayomi.learning.reanalysis.reanalysis import reanalyze as run
 
     with resumable(rate_column("positions")) as listener:
         settings = ReanalysisSettings(**given_options(search, "workers"), **given_options(selection))
         cache_mb = 0 if search.workers == 1 else CACHE_MB
-        with Network(network, cache_mb=cache_mb) as loaded:
+        with Network(same_everywhere(network), cache_mb=cache_mb) as loaded:
             result = run(inputs, loaded, settings, layer=output.layer, workers=search.workers, listener=listener)
     _print(result, as_json=output.as_json)
 

@@ -159,7 +159,7 @@ class SwitchOptions:
 
 
 def selfplay(
-    network: Annotated[str, typer.Argument(help=f"Network file; {EMBEDDED} is the embedded one.")],
+    network: Annotated[str, typer.Argument(help=f"Network file; {EMBEDDED} is <5x64>.")],
     out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Folder of the games; it is made.")],
     run: RunOptions,
     search: SearchOptions,

@@ -105,7 +105,7 @@ def diagnose(model: Path | str | None = None, *, listener: Listener = SILENT) ->
     """Measure a network in every backend that can run it here. What will be taken is remembered anew.
 
     Args:
-        model: The network's file; None: the embedded network.
+        model: The network's file; None: the embedded network for this computer.
         listener: Told of the measurements done so far.
 
     Raises:
@@ -140,7 +140,7 @@ def diagnose(model: Path | str | None = None, *, listener: Listener = SILENT) ->
         plan=plan,
         evaluations_per_s=speed,
         reason=reason,
-        advice=_faster_if_named(rows, speed) or _missing_for_gpu(rows, plan),
+        advice=_faster_if_named(rows, speed) or _missing_for_gpu(problems, plan),
     )
 
 
@@ -172,7 +172,7 @@ def _faster_if_named(rows: Sequence[BackendHealth], speed: float) -> str | None:
     return f"{best.title} in {best.precision} is {times}it is taken where DNN_Provider is {best.backend}"
 
 
-def _missing_for_gpu(rows: Sequence[BackendHealth], plan: Plan | None) -> str | None:
+def _missing_for_gpu(problems: Mapping[str, str | None], plan: Plan | None) -> str | None:
     """What keeps the backend that fits a GPU of this computer from running, unless a GPU plays already."""
     if plan is not None and get_backend(plan.backend).on_gpu:
         return None
@@ -180,8 +180,8 @@ def _missing_for_gpu(rows: Sequence[BackendHealth], plan: Plan | None) -> str | 
     found = {gpu.vendor: gpu.name for gpu in reversed(hardware.gpus())}
     for (vendor, under), name in FITTING.items():
         if vendor in found and under == system:
-            row = next(row for row in rows if row.backend == name)
-            return f"{found[vendor]}: DNN_Provider {name} can play on it, but {row.problem}" if row.problem else None
+            problem = problems[name]
+            return None if problem is None else f"{found[vendor]}: DNN_Provider {name} can play on it, but {problem}"
     return None
 
 

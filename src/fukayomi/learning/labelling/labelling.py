@@ -52,7 +52,7 @@ def label_positions(
     resumes the work; at most the positions in flight are searched again, four for each worker.
 
         label_positions("games.hcpe3", "labels.hcpe3", UsiEngine("YaneuraOu"), LabelSettings(nodes=1000), workers=2)
-        label_positions("games.hcpe3", "labels.hcpe3", Network(), LabelSettings(nodes=800))
+        label_positions("games.hcpe3", "labels.hcpe3", Network("<5x64>"), LabelSettings(nodes=800))
 
     Args:
         files: hcp, SFEN lines, hcpe, hcpe2, psv, plain, avg, hcpe3 or records, all of one format.

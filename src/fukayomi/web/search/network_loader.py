@@ -116,6 +116,7 @@ class NetworkLoader:
             threads=usi.threads,
             batch_size=usi.batch_size,
             cache_mb=usi.cache_mb,
+            review_model=usi.reviewer(),
         )
         memory_mb = self._settings.memory_mb
         return network, usi if memory_mb is None else replace(usi, hash_mb=memory_mb)

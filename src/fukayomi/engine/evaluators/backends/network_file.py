@@ -145,10 +145,10 @@ class NetworkFile:
 def precision_for(network: Path | str, precision: str) -> str:
     """Precision to ask for where one is meant for several networks: a sparse one has integers of its own.
 
-    >>> precision_for("a.onnx", "fp32"), precision_for("b.sparse", "fp32")
-    ('fp32', 'auto')
+    >>> precision_for("a.onnx", "fp32"), precision_for("b.sparse", "fp32"), precision_for("<sparse>", "fp32")
+    ('fp32', 'auto', 'auto')
     """
-    return "auto" if str(network).endswith(SPARSE_SUFFIX) else precision
+    return "auto" if str(network).endswith((SPARSE_SUFFIX, "<sparse>")) else precision
 
 
 def int8_path(path: Path) -> Path:

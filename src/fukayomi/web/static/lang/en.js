@@ -302,7 +302,7 @@ export const english = {
   "play.rating.intuition": "One position is the network's first idea, without search. That has not been measured against other programs.",
   "play.rating.otherTime": "Your choice of time has not been measured; this is the nearest that has. Your computer may be faster or slower.",
   "play.rating.temperature": "With a temperature it also plays moves that it thinks less of, and is weaker. By how much has not been measured.",
-  "play.rating.otherNetwork": "These figures are those of the network that comes with fukayomi, not of {name}.",
+  "play.rating.otherNetwork": "These figures are those of the residual networks that come with fukayomi (<5x64> and those before it), not of {name}.",
   "play.rating.people": "It has not been measured against people, so there is no dan or kyu grade to tell.",
   "play.yourTurn": "Your move",
   "play.thinking": "The engine is thinking…",

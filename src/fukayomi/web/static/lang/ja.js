@@ -302,7 +302,7 @@ export const japanese = {
   "play.rating.intuition": "1局面は、読みのないモデルの第一感です。ほかのソフトとの実測はありません。",
   "play.rating.otherTime": "この時間での実測はなく、一番近い実測を示しています。お使いのパソコンではこれより速いことも遅いこともあります。",
   "play.rating.temperature": "温度を上げると、評価の低い手も指すため弱くなります。どのくらい弱くなるかは測っていません。",
-  "play.rating.otherNetwork": "この実測は付属のモデルのもので、{name} のものではありません。",
+  "play.rating.otherNetwork": "この実測は付属の残差ネットワーク（<5x64> とその前のもの）のもので、{name} のものではありません。",
   "play.rating.people": "人との対局は測っていないため、段級位はわかりません。",
   "play.yourTurn": "あなたの手番です",
   "play.thinking": "エンジンが考えています…",
