@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sparse_files
 from toy_network import write_network
 
 from fukayomi.engine import EvaluatorError, Network, choice
-from fukayomi.engine.choice import Choice, Trial, find_candidates, load, measure, pick, recall, remember
+from fukayomi.engine.choice import Choice, Trial, divided, find_candidates, load, measure, pick, recall, remember
 from fukayomi.engine.evaluation import Agreement
 from fukayomi.engine.evaluators.backends.backend import Model, Plan, get_backend
 from fukayomi.engine.evaluators.backends.network_file import NetworkFile, int8_path
@@ -100,6 +101,24 @@ def test_the_cpus_are_shared_out_among_the_batches(
     assert plan.slots in (1, 2, 4, 8, 16)
     assert plan.threads == cpus // plan.slots
     assert cache.exists()
+
+
+@pytest.mark.usefixtures("measured", "cache")
+@pytest.mark.parametrize(
+    ("cpus", "alone", "of_three"),
+    [(1, (1, 1), (1, 1)), (2, (1, 2), (1, 1)), (9, (1, 9), (1, 3)), (64, (1, 16), (1, 16))],
+)
+def test_a_sparse_network_has_a_batch_in_flight_for_each_cpu(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cpus: int, alone: tuple[int, int], of_three: tuple[int, int]
+) -> None:
+    monkeypatch.setattr(choice, "usable_cpus", lambda: cpus)
+    sparse = NetworkFile(sparse_files.write(tmp_path, sparse_files.SMALL).path)
+    plan = load(sparse, Plan()).plan
+    assert (plan.threads, plan.slots) == alone
+    shared = load(sparse, divided(sparse, Plan(), 3)).plan
+    assert (shared.threads, shared.slots) == of_three
+    asked = load(sparse, Plan(threads=1)).plan
+    assert (asked.threads, asked.slots) == (1, 1), "as the user says"
 
 
 def test_a_disturbance_does_not_decide_on_the_batch_size(

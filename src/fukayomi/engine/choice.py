@@ -54,7 +54,7 @@ from fukayomi.files.inputs import read_input
 from fukayomi.listener import SILENT, Listener
 from fukayomi.tabular import counted
 
-FORMAT = 3
+FORMAT = 4
 """A higher one where there is something new to measure, so that the choices of before are not taken."""
 LARGEST_FILE = 1 << 16
 LARGEST_NUMBER = 4096
@@ -231,8 +231,9 @@ def divided(network: NetworkFile, wanted: Plan, devices: int) -> Plan:
         return replace(wanted, slots=wanted.slots or 2)
     if wanted.threads:
         return wanted
-    slots = wanted.slots or 1
-    return replace(wanted, threads=max(1, usable_cpus() // (devices * slots)), slots=slots)
+    share = max(1, usable_cpus() // devices)
+    slots = wanted.slots or (min(share, MOST_SLOTS) if network.is_sparse else 1)
+    return replace(wanted, threads=max(1, share // slots), slots=slots)
 
 
 def find_candidates(network: NetworkFile, wanted: Plan, *, with_gpus: bool = True) -> list[tuple[Backend, str]]:
@@ -468,6 +469,9 @@ def _share_cpus(network: NetworkFile, plan: Plan, model: Model) -> tuple[Plan, M
     cpus = usable_cpus()
     if plan.slots == 1:
         return plan, model
+    if network.is_sparse:  # it evaluates faster than one thread gathers
+        plan = replace(plan, threads=1, slots=min(cpus, MOST_SLOTS))
+        return plan, _open_tried(network, plan)
     plan, model = _faster(network, plan, model, replace(plan, threads=cpus, slots=1), 1 / GOOD_ENOUGH)
     slots = 2 * plan.slots
     while 2 < slots <= min(cpus, MOST_SLOTS):
