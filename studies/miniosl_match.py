@@ -145,10 +145,13 @@ def features_after(moves: Sequence[Move]) -> NDArray[np.float32]:
     """The network's inputs after some moves from the start position, [176, 9, 9]."""
     import miniosl
 
-    manager = miniosl.GameManager()
-    for move in miniosl.usi_record(" ".join(("startpos moves", *(move.usi() for move in moves)))).moves:
-        manager.make_move(move)
-    return np.asarray(manager.export_heuristic_feature16(), np.float32)
+    # What was longer ago is no input, and miniosl takes no moves after the fourth time of a position.
+    position = Position()
+    for move in moves[: -miniosl.history_length]:
+        position.push(move)
+    last = " ".join(move.usi() for move in moves[-miniosl.history_length :])
+    record = miniosl.usi_record(f"sfen {position.sfen()}" + (f" moves {last}" if last else ""))
+    return np.asarray(miniosl.GameManager.from_record(record).export_heuristic_feature16(), np.float32)
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -171,7 +174,7 @@ def play(options: argparse.Namespace) -> tuple[MatchResult, MinioslEvaluator]:
     openings = read_openings(options.openings, options.opening_plies)
     evaluator = MinioslEvaluator(options.precision)
     with (
-        Network(options.network, threads=1, batch_size=8) as ours,
+        Network(options.network, threads=1) as ours,
         Network(evaluator, cache_mb=0) as theirs,
         Engine(ours, memory_mb=MEMORY_MB) as one,
         Engine(theirs, memory_mb=MEMORY_MB) as other,

@@ -48,12 +48,13 @@ if os.name == "posix" and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
 
 @pytest.fixture(scope="session", autouse=True)
 def _environment_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> Generator[None]:
-    """What is measured of networks is remembered for this run alone, by all of its processes; and a wide terminal, so
-    that no message is broken where the path in it happens to end."""
+    """What is measured of networks is measured for a moment, and remembered for this run alone, by all of its
+    processes; and a wide terminal, so that no message is broken where the path in it happens to end."""
     folder = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         folder = folder.parent
     with pytest.MonkeyPatch.context() as environment:
+        environment.setattr("fukayomi.engine.choice.MEASURE_S", 0.005)
         # matplotlib would make its list of fonts again, and say so on stderr where that takes more than five seconds.
         kept = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "matplotlib"
         if "MPLCONFIGDIR" not in os.environ:

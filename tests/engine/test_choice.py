@@ -44,7 +44,6 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> list[Plan]:
         return choose(network, wanted, trials)
 
     monkeypatch.setattr(choice, "choose", counting)
-    monkeypatch.setattr(choice, "MEASURE_S", 0.001)
     return wanted_then
 
 

@@ -160,7 +160,6 @@ def test_an_analysis_gives_each_its_own_nodes(package: Path) -> None:
 
 def test_the_doctor_measures_the_one_that_is_taken(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "SECONDS", 0.001)
-    monkeypatch.setattr(doctor.choice, "MEASURE_S", 0.001)
     assert doctor.diagnose().network == str(package / "fukayomi-sparse-64x64.sparse")
     assert "another one is <5x64>: fukayomi doctor '<5x64>'" in run("doctor")[1]
     assert doctor.diagnose("<5x64>").network == str(package / "fukayomi-5x64.onnx")

@@ -156,7 +156,6 @@ def test_a_damaged_file_is_refused_by_its_name(path: Path, tmp_path: Path, chang
 
 def test_the_doctor_measures_it_and_names_what_cannot_run_it(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "SECONDS", 0.001)
-    monkeypatch.setattr(doctor.choice, "MEASURE_S", 0.001)
     diagnosis = doctor.diagnose(path)
     (measured,) = (row for row in diagnosis.backends if row.evaluations_per_s is not None)
     assert (measured.backend, measured.precision, measured.ratio) == ("native", "int8", None)

@@ -156,7 +156,7 @@ def test_an_engine_that_dies_is_started_again(tmp_path: Path) -> None:
 def test_an_engine_that_hangs_is_started_again_and_named(tmp_path: Path) -> None:
     notes = Notes()
     hanging = LeagueSettings(
-        share=1, clock=TimeControl(nodes=(10,)), stall_ms=1000, engines=(engine("hanging", "hangs=7"),)
+        share=1, clock=TimeControl(nodes=(10,)), stall_ms=300, engines=(engine("hanging", "hangs=7"),)
     )
     with League(hanging, seed=5) as opponents:
         result = generate(SHORT, "<hash>", tmp_path, games=2, opponents=opponents, listener=notes)

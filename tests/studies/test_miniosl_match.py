@@ -1,6 +1,7 @@
 """studies/miniosl_match.py: the network's answers reach the search, with the moves that led to each position."""
 
 import json
+import random
 import sys
 from pathlib import Path
 
@@ -34,6 +35,23 @@ def test_a_search_gets_what_the_network_says_of_each_position() -> None:
             child.push(move)
             judged = evaluate(features_after(child.moves)[None], [child])
             assert line.winrate == pytest.approx(1 - judged.winrates[0], abs=0.002)
+
+
+def test_inputs_are_those_of_the_whole_game() -> None:
+    game = Position()
+    manager = miniosl.GameManager()
+    rng = random.Random(1)
+    for _ in range(60):
+        expected = np.asarray(manager.export_heuristic_feature16(), np.float32)
+        assert np.array_equal(features_after(game.moves), expected)
+        move = rng.choice(list(game.legal_moves))
+        game.push(move)
+        manager.make_move(miniosl.usi_record("startpos moves " + " ".join(each.usi() for each in game.moves)).moves[-1])
+
+
+def test_a_position_may_come_a_fourth_time() -> None:
+    position = Position.from_usi("startpos moves" + " 5i4h 5a4b 4h5i 4b5a" * 4)
+    assert features_after(position.moves).shape == (176, 9, 9)
 
 
 def test_positions_are_known_all_through_a_game() -> None:

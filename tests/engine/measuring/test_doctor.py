@@ -22,7 +22,6 @@ from fukayomi.engine.measuring.doctor import diagnose
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "SECONDS", 0.001)
-    monkeypatch.setattr(doctor.choice, "MEASURE_S", 0.001)
 
 
 @pytest.fixture
