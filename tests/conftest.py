@@ -12,11 +12,13 @@ import signal
 import subprocess
 import sys
 from collections.abc import Generator, Iterator
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import hypothesis
 import pytest
+import typer
 from patience import PATIENCE_S
 
 if TYPE_CHECKING:
@@ -55,6 +57,8 @@ def _environment_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> Gener
         folder = folder.parent
     with pytest.MonkeyPatch.context() as environment:
         environment.setattr("fukayomi.engine.choice.MEASURE_S", 0.005)
+        # typer's test runner would convert the program's 70 commands each time, which takes 40 ms.
+        environment.setattr("typer.testing._get_command", cache(typer.main.get_command))
         # matplotlib would make its list of fonts again, and say so on stderr where that takes more than five seconds.
         kept = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "matplotlib"
         if "MPLCONFIGDIR" not in os.environ:

@@ -14,6 +14,8 @@ EXTRAS = (
 GAME = Path(__file__).parents[1] / "examples" / "game.csa"
 PROGRAM = f"import sys; sys.modules.update(dict.fromkeys({EXTRAS!r})); from fukayomi.__main__ import main; main()"
 """The command line; importing an extra is an error, as if it was not installed."""
+BRIEFLY = PROGRAM.replace("main()", "from fukayomi.engine import choice; choice.MEASURE_S = 0.005; main()")
+"""The same; networks are measured for a moment, as everywhere in tests."""
 
 
 @pytest.fixture(autouse=True)
@@ -24,7 +26,7 @@ def _no_choice_is_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 def run(*words: str, text: str = "") -> str:
     done = subprocess.run(
-        (sys.executable, "-c", PROGRAM, *words), input=text, capture_output=True, text=True, check=False
+        (sys.executable, "-c", BRIEFLY, *words), input=text, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -35,17 +35,17 @@ WORKS = {
     "perft": "repeat(lambda: Position().perft(2))",
     "mates": "repeat(lambda: MateSolver(1).solve(Position(), nodes=3000))",
     "native": """
-network = Network("<5x64>", threads=2, device="native")
+network = Network("<5x64>", threads=2, device="native", precision="fp32", batch_size=8)
 slots = [filled_slot(network.evaluator, 8, [Position()]) for _ in range(3)]
 repeat(lambda: run_batches(network.evaluator, slots, 8, 0.05))
 """,
     "sparse": """
-network = Network("<sparse>", threads=2)
+network = Network("<sparse>", threads=2, batch_size=8)
 slots = [filled_slot(network.evaluator, 8, [Position()]) for _ in range(3)]
 repeat(lambda: run_batches(network.evaluator, slots, 8, 0.05))
 """,
     "onnxruntime": """
-network = Network(threads=1, device="cpu", precision="fp32")
+network = Network(threads=1, device="cpu", precision="fp32", batch_size=8)
 slots = [filled_slot(network.evaluator, 8, [Position()]) for _ in range(3)]
 repeat(lambda: run_batches(network.evaluator, slots, 8, 0.05))
 """,
@@ -56,6 +56,7 @@ repeat(lambda: engine.search(Position(), nodes=500))
 """,
 }
 
+DOCTOR, BENCH = ("doctor", "<5x64>"), ("bench", "--evaluator", "network")
 PROGRAM = "from fukayomi.__main__ import main; print('begun', flush=True); main()"
 
 
@@ -111,11 +112,22 @@ def test_an_import_that_ctrl_c_breaks_off_is_no_error(kind: str) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for a single process")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("words", [("doctor", "<5x64>"), ("bench", "--evaluator", "network")])
-@pytest.mark.parametrize("moments", [(0.6, 1.8), pytest.param((0.1, 0.6, 1.2, 1.8, 2.4), marks=pytest.mark.soak)])
+@pytest.mark.parametrize(
+    ("words", "number", "moments"),
+    [
+        (DOCTOR, signal.SIGINT, (0.6,)),
+        (DOCTOR, signal.SIGTERM, (1.8,)),
+        (BENCH, signal.SIGINT, (1.8,)),
+        (BENCH, signal.SIGTERM, (0.6,)),
+        *(
+            pytest.param(words, number, (0.1, 0.6, 1.2, 1.8, 2.4), marks=pytest.mark.soak)
+            for words in (DOCTOR, BENCH)
+            for number in (signal.SIGINT, signal.SIGTERM)
+        ),
+    ],
+)
 def test_a_signal_ends_measurements_quietly(
-    moments: tuple[float, ...], words: tuple[str, ...], number: signal.Signals
+    words: tuple[str, ...], number: signal.Signals, moments: tuple[float, ...]
 ) -> None:
     for seconds in moments:
         process = subprocess.Popen(

@@ -27,7 +27,7 @@ def test_a_network_leaves_no_trace_but_its_own(device: str, tmp_path: Path) -> N
 
     printed = run(
         "import sys, fukayomi\n"
-        f"with fukayomi.Network(device={device!r}, precision='fp32') as network:\n"
+        f"with fukayomi.Network(device={device!r}, precision='fp32', threads=1, batch_size=8) as network:\n"
         "    network.evaluate(fukayomi.Position())\n"
         "print('openvino_telemetry' in sys.modules)",
         tmp_path,

@@ -5,7 +5,7 @@ import struct
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fukayomi import Move, Position
@@ -53,6 +53,7 @@ def canonical(book: Book) -> dict[str, tuple[int, list[tuple[object, ...]]]]:
     }  # fmt: skip
 
 
+@settings(max_examples=40)
 @given(books())
 def test_a_text_book_is_read_as_it_was_written(tmp_path_factory: pytest.TempPathFactory, book: Book) -> None:
     path = tmp_path_factory.getbasetemp() / "round.db"
@@ -66,6 +67,7 @@ def test_a_text_book_is_read_as_it_was_written(tmp_path_factory: pytest.TempPath
     assert sfens == sorted(sfens), "a search on disk needs the order of bytes"
 
 
+@settings(max_examples=40)
 @given(books())
 def test_an_apery_book_is_read_as_it_was_written(tmp_path_factory: pytest.TempPathFactory, book: Book) -> None:
     path = tmp_path_factory.getbasetemp() / "round.bin"
@@ -79,6 +81,7 @@ def test_an_apery_book_is_read_as_it_was_written(tmp_path_factory: pytest.TempPa
     assert path.read_bytes() == content
 
 
+@settings(max_examples=40)
 @given(books())
 def test_a_book_in_memory_is_played_from_as_its_file(tmp_path_factory: pytest.TempPathFactory, book: Book) -> None:
     path = tmp_path_factory.getbasetemp() / "played.db"
@@ -249,7 +252,7 @@ def test_cut_and_changed_books_are_read_or_refused(samples: Path, tmp_path: Path
     path = tmp_path / name
     source = random.Random(1)
     refused = read = 0
-    for n in range(200):
+    for n in range(100):
         changed = bytearray(data[: source.randrange(len(data))] if n % 2 else data)
         for _ in range(n % 4):
             if changed:

@@ -114,20 +114,16 @@ def test_the_table_has_a_row_for_each_round(whole: Path) -> None:
     assert rows[-1]["black_positions"] == len(read_book(book_path(whole, BLACK)))
 
 
-def test_from_the_position_of_the_seed(tmp_path: Path) -> None:
-    growth = grow(tmp_path / "grown", start=SEED, rounds=2, games_from="frontier")
+def test_games_of_the_frontier_begin_at_its_lines_from_a_given_position(tmp_path: Path) -> None:
+    growth = grow(tmp_path / "grown", start=SEED, games_from="frontier", games=8, rounds=2)
+    assert growth.is_complete
     for book in growth.rounds[-1].books:
         assert book.entries > 0
         position = Position.from_sfen(SEED)
         for move in book.line:
             position.push_usi(move)
     assert all(game.initial_sfen == SEED for game in read_games(tmp_path / "grown" / "rounds" / "0002-white"))
-
-
-def test_games_of_the_frontier_begin_at_its_lines(tmp_path: Path) -> None:
-    growth = grow(tmp_path / "grown", games_from="frontier", games=8, rounds=2)
     pairs = [game.moves for game in read_games(tmp_path / "grown" / "rounds" / "0002-black")]
-    assert growth.is_complete
     common = [
         first and second and first[0] == second[0] for first, second in zip(pairs[2::4], pairs[3::4], strict=True)
     ]
@@ -137,10 +133,11 @@ def test_games_of_the_frontier_begin_at_its_lines(tmp_path: Path) -> None:
 # --------------------------------------------------------------------------------------------------------- after an end
 
 
-@pytest.mark.parametrize(("kind", "number"), [("games", 5), ("files", 3), ("files", 8)])
-def test_a_killed_growth_ends_as_if_it_had_not_been(kind: str, number: int, whole: Path, tmp_path: Path) -> None:
+def test_a_growth_that_is_killed_again_and_again_ends_as_if_it_had_not_been(whole: Path, tmp_path: Path) -> None:
+    """Amid the games of a round, at a book of it, and at the journal of the next one."""
     folder = tmp_path / "grown"
-    assert start(folder, kind, number).wait() == KILLED
+    for kind, number in (("games", 5), ("files", 3), ("files", 8)):
+        assert start(folder, kind, number).wait() == KILLED
     assert grow(folder).is_complete
     assert result(folder) == result(whole)
 
@@ -192,20 +189,18 @@ def test_ctrl_c_drops_the_games_in_progress(whole: Path, tmp_path: Path) -> None
     assert result(folder) == result(whole)
 
 
-@pytest.mark.parametrize("size", [9_000, 60_000])  # of the page, of a match
-def test_a_full_disk_costs_nothing(size: int, whole: Path, tmp_path: Path) -> None:
+def test_a_full_disk_costs_nothing(whole: Path, tmp_path: Path) -> None:
     folder = tmp_path / "grown"
+    command = [sys.executable, "-m", "fukayomi", "book", "grow", str(folder), "--config", str(settings_file(tmp_path))]
+    for size in (9_000, 60_000):  # of the page, of a match
 
-    def limit() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+        def limit(size: int = size) -> None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
-    process = subprocess.run(
-        [sys.executable, "-m", "fukayomi", "book", "grow", str(folder), "--config", str(settings_file(tmp_path))],
-        preexec_fn=limit, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert process.returncode == 1
-    assert process.stderr.count("error: ") == 1
-    assert "Traceback" not in process.stderr
+        process = subprocess.run(command, preexec_fn=limit, capture_output=True, text=True, check=False)
+        assert process.returncode == 1
+        assert process.stderr.count("error: ") == 1
+        assert "Traceback" not in process.stderr
     assert grow(folder).is_complete
     assert result(folder) == result(whole)
 
@@ -340,10 +335,10 @@ def test_an_engine_that_does_not_start_leaves_nothing_that_binds(
     with pytest.raises(GrowthError, match=problem):
         grow(folder, engine=[{"name": "own", **engine}], spread=0.3)
     assert [path.name for path in folder.iterdir()] == ["lock"]
-    assert grow(folder, rounds=1).settings.spread == 0.1
+    assert grow(folder, rounds=1, games=2).settings.spread == 0.1
 
 
-def test_settings_bind_from_the_first_game_on(whole: Path, tmp_path: Path) -> None:
+def test_settings_bind_from_the_first_game_on(tmp_path: Path) -> None:
     """Games on other machines may fail before the first one is played."""
     folder = tmp_path / "grown"
 
@@ -353,8 +348,7 @@ def test_settings_bind_from_the_first_game_on(whole: Path, tmp_path: Path) -> No
     with pytest.raises(OSError, match="no machine is left"):
         grow_book(GrowSettings(**small(spread=0.3)), folder, start_workers=no_workers)
     assert (folder / "grow.toml").is_file()
-    grow(folder)
-    assert result(folder) == result(whole)
+    assert grow(folder, rounds=1, games=2).settings.spread == read_growth(folder).settings.spread == 0.1
 
 
 # ------------------------------------------------------------------------------------------------------ failing engines
@@ -373,10 +367,10 @@ def test_a_crash_costs_a_game(tmp_path: Path) -> None:
 def test_without_restarts_the_run_ends_and_goes_on(tmp_path: Path) -> None:
     folder = tmp_path / "grown"
     with pytest.raises(GrowthError, match=r"of round 1 left out: own . failed \(crash: .*Run the same command again"):
-        grow(folder, engine=failing(tmp_path, 1), rounds=1, restart=False)
-    assert grow(folder, engine=failing(tmp_path, 1), rounds=1, restart=False).is_complete
+        grow(folder, engine=failing(tmp_path, 1), rounds=1, games=2, restart=False)
+    assert grow(folder, engine=failing(tmp_path, 1), rounds=1, games=2, restart=False).is_complete
 
 
 def test_an_engine_that_always_fails_ends_the_run(tmp_path: Path) -> None:
     with pytest.raises(GrowthError, match=r"all games of round 1 in .* ended by forfeits: .* remove this folder"):
-        grow(tmp_path / "grown", engine=failing(tmp_path, 1000))
+        grow(tmp_path / "grown", engine=failing(tmp_path, 1000), games=2)

@@ -47,7 +47,7 @@ def play(folder: Path, games: int, kill_every: int, limit_s: float, note: Callab
 def test_no_game_is_lost_when_each_side_is_killed(
     tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
-    play(tmp_path, 20, 3, 240, record_property)
+    play(tmp_path, 10, 2, 240, record_property)
 
 
 @pytest.mark.soak

@@ -41,7 +41,7 @@ def play(
 
 @pytest.mark.slow
 def test_no_game_of_the_bot_is_lost(tmp_path: Path, record_property: Callable[[str, object], None]) -> None:
-    play(tmp_path, 16, 2, 240, record_property)
+    play(tmp_path, 10, 1, 240, record_property)
 
 
 @pytest.mark.soak

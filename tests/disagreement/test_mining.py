@@ -160,7 +160,7 @@ def test_games_decide(a: float, b: float, moves: tuple[str, str], pairs: int, ve
     options = {"DNN_Model": "<sparse>", "Random_Ply": 8, "Random_Cutoff": 100, "Random_Temperature_Drop": 0}
     players = {
         name: {"command": command, "options": options, "clock": f"nodes={nodes}"}
-        for name, nodes in (("a", 100), ("b", 120))
+        for name, nodes in (("a", 30), ("b", 40))
     }
     settings = DisagreementSettings(**disagree_run.small(pairs=pairs, **players))
     assert settings.a is not None
@@ -168,7 +168,7 @@ def test_games_decide(a: float, b: float, moves: tuple[str, str], pairs: int, ve
     found = [disagreement(LOST, a, b, moves)]
     if a != b:
         found.append(disagreement(f"{LOST} moves 6a7b", 1 - a, 1 - b, ("2g2f", "2g2f")))
-    judged = judge(found, (settings.a, settings.b), settings, tmp_path / "judging", concurrency=2, listener=SILENT)
+    judged = judge(found, (settings.a, settings.b), settings, tmp_path / "judging", concurrency=1, listener=SILENT)
     assert [each.verdict for each in judged] == [verdict] * len(found)
     assert [each.score for each in judged] == pytest.approx([0.0, 1.0][: len(found)], abs=0.2)
     assert [each.is_about_moves for each in judged] == [a == b] * len(found)

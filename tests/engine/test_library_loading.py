@@ -44,7 +44,7 @@ class Watch(MetaPathFinder):
 
 sys.meta_path.insert(0, Watch())
 from fukayomi import Network
-Network("<5x64>", device={backend!r}, precision="fp32")
+Network("<5x64>", device={backend!r}, precision="fp32", threads=1, batch_size=8)
 """
 
 

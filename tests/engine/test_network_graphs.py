@@ -19,6 +19,7 @@ torch = pytest.importorskip("torch")
 onnxruntime = pytest.importorskip("onnxruntime")
 
 from fukayomi.engine.evaluators.backends import torch_operations  # noqa: E402
+from fukayomi.engine.evaluators.backends.graphs import builder  # noqa: E402
 from fukayomi.engine.evaluators.backends.graphs.graph import BATCH, Graph, GraphError  # noqa: E402
 from fukayomi.engine.evaluators.backends.graphs.reader import read_graph  # noqa: E402
 from fukayomi.engine.evaluators.backends.torch_network import GraphNetwork  # noqa: E402
@@ -390,10 +391,10 @@ def test_weights_in_any_other_file_are_not_read(tmp_path: Path) -> None:
 
 
 def growing(file: File) -> tuple[str, int]:
-    """A constant that doubles with every node."""
-    x = file.constant(np.zeros(1 << 20), np.float32)
+    """A constant that becomes 64 times as large with every node."""
+    x = file.constant(np.zeros(1 << 13), np.float32)
     for _ in range(14):
-        x = file.node("Concat", x, x, axis=0)
+        x = file.node("Concat", *[x] * 64, axis=0)
     return file.node("Add", file.body, x), 648
 
 
@@ -455,7 +456,7 @@ HOSTILE: dict[str, tuple[Callable[[File], tuple[str, int]], str]] = {
         built(("Pad", [0, 0, 1, 1, 0, 0, 1, 1], {"mode": "reflect"}), numbers=968),
         "something else than a constant",
     ),
-    "a constant that grows": (growing, "the Concat node 'Concat[0-9]+': .*more than"),
+    "a constant that grows": (growing, "the Concat node 'Concat[0-9]+': a constant with more than"),
     "a large product": (outer, "more than 4194304 numbers of a position"),
     "a large constant product": (outer_constant, "a constant with more than"),
 }
@@ -467,6 +468,17 @@ def test_hostile_files_are_refused_with_the_node(kind: str, tmp_path: Path) -> N
     file = File()
     with pytest.raises(GraphError, match=reason):
         read_graph(file.write(tmp_path / "network.onnx", *build(file)))
+
+
+def test_constants_that_are_large_together_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a limit that is soon reached."""
+    monkeypatch.setattr(builder, "LARGEST_CONSTANTS", 8 << 20)
+    file = File()
+    x = file.constant(np.zeros(1 << 18), np.float32)
+    for _ in range(14):
+        x = file.node("Neg", x)
+    with pytest.raises(GraphError, match=r"the Neg node 'Neg[0-9]+': the constants of the file take more than"):
+        read_graph(file.write(tmp_path / "network.onnx", file.node("Add", file.body, x), 648))
 
 
 def test_an_output_twice_and_a_function_are_refused(tmp_path: Path) -> None:

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from fukayomi import Network
-from fukayomi.engine.evaluation import Agreement, compare
-from fukayomi.engine.evaluators.backends.backend import get_backend
+from fukayomi.engine.choice import load
+from fukayomi.engine.evaluation import Agreement, Evaluation, compare, evaluate
+from fukayomi.engine.evaluators.backends.backend import Plan, get_backend
 from fukayomi.engine.evaluators.backends.network_file import NetworkFile
 from fukayomi.engine.evaluators.timing import probe_positions
 
@@ -42,6 +42,13 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return files
 
 
+@pytest.fixture(scope="module")
+def exact(files: dict[str, Path]) -> dict[str, Evaluation]:
+    """What ONNX Runtime says of the positions in fp32."""
+    plan = Plan("cpu", "fp32", 1, 1, 16)
+    return {kind: evaluate(load(NetworkFile(file), plan), probe_positions()) for kind, file in files.items()}
+
+
 def require(agreement: Agreement, precision: str) -> None:
     top1, kl, value_error = PRECISIONS[precision]
     assert agreement.top1 >= top1
@@ -52,30 +59,28 @@ def require(agreement: Agreement, precision: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("backend", "precision", "suffix"), CASES)
 def test_all_libraries_compute_the_same(
-    kind: str, backend: str, precision: str, suffix: str, files: dict[str, Path]
+    kind: str, backend: str, precision: str, suffix: str, files: dict[str, Path], exact: dict[str, Evaluation]
 ) -> None:
     file = files[kind].with_suffix(suffix)
     if problem := get_backend(backend).problem():
         pytest.skip(problem)
     if precision not in get_backend(backend).precisions(NetworkFile(file)):
         pytest.skip(f"the CPU has no {precision}")
-    exactly, otherwise = {"device": "cpu", "precision": "fp32"}, {"device": backend, "precision": precision}
-    with Network(files[kind], **exactly) as exact, Network(file, **otherwise) as other:
-        agreement = compare(other.evaluator, exact.evaluator, probe_positions())
-    require(agreement, precision)
+    other = load(NetworkFile(file), Plan(backend, precision, 1, 1, 16))
+    require(compare(other, exact[kind], probe_positions()), precision)
+    other.close()
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.parametrize("suffix", [".onnx", ".safetensors"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_torch_computes_the_same_in_graphs(kind: str, suffix: str, precision: str, files: dict[str, Path]) -> None:
+def test_torch_computes_the_same_in_graphs(
+    kind: str, suffix: str, precision: str, files: dict[str, Path], exact: dict[str, Evaluation]
+) -> None:
     from fake_gpu import evaluator_of
 
-    with Network(files[kind], device="cpu", precision="fp32") as exact:
-        agreement = compare(
-            evaluator_of(files[kind].with_suffix(suffix), precision), exact.evaluator, probe_positions()
-        )
-    require(agreement, precision)
+    in_graphs = evaluator_of(files[kind].with_suffix(suffix), precision)
+    require(compare(in_graphs, exact[kind], probe_positions()), precision)
 
 
 def test_a_file_says_whether_it_takes_the_colour_to_move(files: dict[str, Path]) -> None:

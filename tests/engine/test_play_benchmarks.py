@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+import sparse_files
 from benchmark_figures import figures_of
 
 from fukayomi.engine.network import embedded_network
@@ -49,8 +50,9 @@ def test_each_backend_of_a_cpu_with_and_without_a_search() -> None:
             assert re.fullmatch(r"[12] threads, [12] in flight, batch \d+", figure[plan])
 
 
-def test_networks_on_one_core() -> None:
-    found = figures_of("cpu_networks.py", "--seconds", "0.001", "--repeats", "1")
+def test_networks_on_one_core(tmp_path: Path) -> None:
+    sparse = sparse_files.write(tmp_path, sparse_files.SMALL).path
+    found = figures_of("cpu_networks.py", "--sparse", sparse, "--seconds", "0.001", "--repeats", "1")
     assert found["network"] == embedded_network().name
     assert {"cpu fp32", "native fp32"} <= set(found["backends"])
     for name, figure in found["backends"].items():

@@ -72,12 +72,12 @@ def test_each_backend_takes_a_network_for_each_device(tmp_path: Path, backend: s
     if (problem := get_backend(backend).problem()) is not None:
         pytest.skip(problem)
     torch, nn = pytest.importorskip("torch"), pytest.importorskip("fukayomi.nn")
+    from network_samples import SHAPES
+
     models: list[Path] = []
     for number in range(2):
         torch.manual_seed(number)
-        network = nn.PolicyValueNetwork(
-            nn.NetworkConfig(blocks=1, channels=8, value_hidden=8, activation="relu")
-        ).eval()
+        network = nn.PolicyValueNetwork(SHAPES["residual, silu"]).eval()
         models.append(tmp_path / (f"{number}.safetensors" if backend == "torch" else f"{number}.onnx"))
         (nn.save_parameters if backend == "torch" else nn.export_onnx)(network, models[-1])
     given = {"DNN_Model": str(models[0]), "DNN_Model2": str(models[1]), "DNN_Provider": backend, "UCT_Threads3": "1"}

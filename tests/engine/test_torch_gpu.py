@@ -1,6 +1,5 @@
 """Networks in torch on a GPU, on a stand-in for one (`fake_gpu`); what torch itself does there is not tested here."""
 
-import gc
 import threading
 from collections.abc import Callable
 from functools import partial
@@ -72,12 +71,10 @@ def test_what_a_slot_leaves_is_used_again(network: Path) -> None:
     first, second = evaluator.allocate(64), evaluator.allocate(64)
     made = device.captures
     del first
-    gc.collect()
     for capacity in (64, 20, 33):
         slot = filled_slot(evaluator, capacity, probe_positions())
         evaluator.run(slot, capacity)
         del slot
-        gc.collect()
     assert device.captures == made
     slots = [evaluator.allocate(64), evaluator.allocate(64), second]
     assert len({id(slot.lane) for slot in slots if isinstance(slot, GpuSlot)}) == 3

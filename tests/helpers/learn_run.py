@@ -10,7 +10,10 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
+from unittest.mock import patch
 
 from fukayomi.loop.listener import LoopListener
 from fukayomi.loop.settings import LoopSettings, build_settings
@@ -91,6 +94,9 @@ def small(**changes: object) -> LoopSettings:
     return build_settings(SMALL, tables)
 
 
+QUICK: dict[str, object] = {"gate": {"mode": "off"}, "strength": {"games": 0}}
+"""Changes for a run without matches."""
+
 PAST: dict[str, object] = {
     "generations": 3,
     "league": {"share": 1, "past": 2},
@@ -117,9 +123,20 @@ SPARSE: dict[str, object] = {
 """Changes for a run with a sparse network, a league of its past, and reanalysis."""
 
 
+@contextmanager
+def few_positions() -> Generator[None]:
+    """Networks in integers are rounded for, and compared on, few positions."""
+    with (
+        patch("fukayomi.learning.models.ROUNDING_POSITIONS", 8),
+        patch("fukayomi.learning.int8.COMPARED_POSITIONS", 256),
+    ):
+        yield
+
+
 def run(folder: Path, events: int = 0, step: str = "", delay_s: float = 0, **changes: object) -> LoopResult:
     """The small run, in a folder."""
-    return learn(small(**changes), folder, listener=Killer(events, step, delay_s))
+    with few_positions():
+        return learn(small(**changes), folder, listener=Killer(events, step, delay_s))
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from playwright.sync_api import FloatRect, Locator, Page
+from playwright.sync_api import FloatRect, Locator, Page, expect
 
 PHONE = {"viewport": {"width": 390, "height": 664}, "has_touch": True, "is_mobile": True}
 WIDTH, CELL_W, CELL_H, LEFT, TOP = 335, 35, 37, 2, 18
@@ -61,3 +61,11 @@ def move(page: Page, begin: str, end: str, *, flip: bool = False) -> None:
     click(page, begin, flip=flip)
     page.locator(".board .target").first.wait_for()
     click(page, end, flip=flip)
+
+
+def choose_language(page: Page, language: str) -> None:
+    """Choose "ja" or "en" in the settings."""
+    page.locator(".settings > summary").click()
+    page.locator("#language").select_option(language)
+    page.locator(".settings > summary").click()
+    expect(page.locator("html")).to_have_attribute("lang", language)

@@ -134,19 +134,20 @@ def test_a_step_that_is_no_number_of_a_run_is_named(step: str, tmp_path: Path) -
         runs(log)
 
 
-@pytest.mark.parametrize("value", ["1e400", "-1e400", "NaN", "null", "1e308"])
-def test_a_figure_that_is_not_finite_is_left_out_of_pictures(value: str, tmp_path: Path) -> None:
+def test_figures_that_are_not_finite_are_left_out_of_pictures(tmp_path: Path) -> None:
     log = write_lines(tmp_path / "run") / "log.jsonl"
-    log.write_text(log.read_text() + '{"train": {"step": 30, "policy_loss": %s}}\n' % value)  # noqa: UP031
+    with log.open("a") as lines:
+        for step, value in enumerate(("1e400", "-1e400", "NaN", "null", "1e308"), 30):
+            lines.write('{"train": {"step": %d, "policy_loss": %s}}\n' % (step, value))  # noqa: UP031
     (found,) = runs(log).runs
-    assert math.isnan(found.curves["train", "policy_loss"].values[-1])
+    assert np.isnan(found.curves["train", "policy_loss"].values[-5:]).all()
     runs(log).plot(tmp_path / "a.svg", log_x=True)
 
 
 def test_a_name_that_is_not_utf_8_is_drawn(tmp_path: Path) -> None:
     write_lines(tmp_path / "\udcff")
     found = runs(tmp_path / "\udcff")
-    for kind in ("svg", "png", "html"):
+    for kind in ("png", "html"):  # in the page it is svg
         found.plot(tmp_path / f"a.{kind}", language="en")
     assert found.runs[0].name == "?"
 

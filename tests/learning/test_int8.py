@@ -42,12 +42,13 @@ def network(parameters: Path) -> Path:
     return path
 
 
-def test_the_engine_takes_the_file_beside_the_network(network: Path) -> None:
+def test_the_engine_takes_the_file_beside_the_network(network: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fukayomi.learning.int8.COMPARED_POSITIONS", 512)
     quantized = network.with_suffix(".int8.onnx")
     result = fukayomi("export", network, quantized, "--int8", "--json")
     assert result.exit_code == 0, result.output
     report = json.loads(result.stdout)
-    assert (report["calibration_positions"], report["positions"]) == (512, 4096)
+    assert (report["calibration_positions"], report["positions"]) == (512, 512)
     assert report["top1"] > 0.8
     assert 0 < report["kl"] < 0.01
     assert 0 < report["value_error"] <= report["max_value_error"] < 0.05
@@ -77,6 +78,7 @@ def test_positions_come_from_several_files(network: Path, parameters: Path, test
 def test_best_moves_that_are_lost_are_told(network: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = Agreement(positions=100, top1=0.969, kl=0.1, value_error=0.01, max_value_error=0.1)
     monkeypatch.setattr("fukayomi.learning.int8.compare", lambda *_: found)
+    monkeypatch.setattr("fukayomi.learning.int8.COMPARED_POSITIONS", 64)
 
     result = fukayomi("export", network, tmp_path / "int8.onnx", "--int8", "--json")
 
@@ -92,7 +94,7 @@ def check_refused(result: Result, reason: str) -> None:
     assert reason in line
 
 
-def test_what_cannot_be_used_is_refused_and_nothing_is_written(network: Path, tmp_path: Path) -> None:
+def test_what_cannot_be_used_is_refused_and_nothing_is_written(network: Path, test_file: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.onnx"
     out.write_bytes(b"the file of before")
     few, junk, empty = tmp_path / "few.hcpe", tmp_path / "junk.onnx", tmp_path / "empty.hcpe"
@@ -105,7 +107,8 @@ def test_what_cannot_be_used_is_refused_and_nothing_is_written(network: Path, tm
     check_refused(fukayomi("export", junk, out, "--int8"), "junk.onnx")
     check_refused(fukayomi("export", tmp_path / "none.onnx", out, "--int8"), "none.onnx")
     check_refused(fukayomi("export", few, out, "--int8"), "not a checkpoint")
-    check_refused(fukayomi("export", write_network(tmp_path / "toy.onnx"), out, "--int8"), "no convolutions between")
+    toy = write_network(tmp_path / "toy.onnx")
+    check_refused(fukayomi("export", toy, out, "--int8", "--calibration", test_file), "no convolutions between")
     assert out.read_bytes() == b"the file of before"
 
 

@@ -234,7 +234,10 @@ def test_help_tells_the_defaults(monkeypatch: pytest.MonkeyPatch):
         assert expected in text
 
 
-def test_training_goes_on_from_an_exported_network(trained: dict[str, Any], train_file: Path, tmp_path: Path):
+def test_training_goes_on_from_an_exported_network(
+    trained: dict[str, Any], train_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("fukayomi.learning.models.NORMALISED_POSITIONS", 64)
     fukayomi_json("export", trained["checkpoint"], tmp_path / "network.onnx")
     run = ["--batch", "16", "--threads", "1", "--amp", "off", "--steps", "2", "--out"]
     again = fukayomi_json("train", train_file, "--initial", tmp_path / "network.onnx", *run, tmp_path / "again")

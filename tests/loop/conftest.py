@@ -5,6 +5,8 @@ from pathlib import Path
 import learn_run
 import pytest
 
+from fukayomi.loop import LoopListener, learn
+
 
 @pytest.fixture(scope="session")
 def small_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -35,4 +37,20 @@ def sparse_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a run with a sparse network; tests only read it."""
     folder = tmp_path_factory.mktemp("sparse") / "run"
     assert learn_run.run(folder, **learn_run.SPARSE).finished
+    return folder
+
+
+class Stopping(LoopListener):
+    """Ctrl-C when the second generation is about to train."""
+
+    def step_started(self, generation: int, step: str) -> None:
+        if (generation, step) == (2, "train"):
+            raise KeyboardInterrupt
+
+
+@pytest.fixture(scope="session")
+def untrained_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a run without matches that was stopped before its second training; tests go on with copies."""
+    folder = tmp_path_factory.mktemp("untrained") / "run"
+    assert not learn(learn_run.small(**learn_run.QUICK), folder, listener=Stopping()).finished
     return folder

@@ -79,11 +79,12 @@ def test_a_run_whose_manifest_is_lost_rejects_no_games(small_run: Path, tmp_path
 
 
 @pytest.mark.parametrize(("damage", "step"), [("flipped", "reanalysis"), ("missing", "train")])
-def test_a_damaged_chunk_is_not_learned_from(tmp_path: Path, damage: str, step: str) -> None:
-    changes: dict[str, Any] = {"gate": {"mode": "off"}, "strength": {"games": 0}}
+def test_a_damaged_chunk_is_not_learned_from(untrained_run: Path, tmp_path: Path, damage: str, step: str) -> None:
+    folder = tmp_path / "run"
     if step == "reanalysis":
-        changes["reanalysis"] = {"nodes": 2}
-    folder = stopped_run(tmp_path / "run", 2, step, **changes)
+        stopped_run(folder, 2, step, **learn_run.QUICK, reanalysis={"nodes": 2})
+    else:
+        shutil.copytree(untrained_run, folder)
     chunk = Manifest(folder).chunks()[0]
     path = folder / chunk.path
     data = path.read_bytes()
@@ -108,10 +109,9 @@ def test_a_damaged_chunk_is_not_learned_from(tmp_path: Path, damage: str, step: 
     assert (code, "games/other.hcpe3 is not an accepted chunk" in said) == (1, True)
 
 
-def test_a_damaged_checkpoint_of_the_learner_can_be_replaced(tmp_path: Path) -> None:
-    changes: dict[str, Any] = {"gate": {"mode": "off"}, "strength": {"games": 0}}
-    assert learn(learn_run.small(**changes), tmp_path / "whole").finished
-    folder = stopped_run(tmp_path / "run", 2, "train", **changes)
+def test_a_damaged_checkpoint_of_the_learner_can_be_replaced(untrained_run: Path, tmp_path: Path) -> None:
+    folder, whole = (Path(shutil.copytree(untrained_run, tmp_path / name)) for name in ("run", "whole"))
+    assert learn(None, whole).finished
     checkpoint = RunFolder(folder).learner / "checkpoint.pt"
     data = checkpoint.read_bytes()
     kept = folder / "networks" / "network-0001.pt"
@@ -128,7 +128,7 @@ def test_a_damaged_checkpoint_of_the_learner_can_be_replaced(tmp_path: Path) -> 
     shutil.copyfile(kept, checkpoint)
     assert learn(None, folder).finished
     assert load_checkpoint(checkpoint).step == Journal(folder).all(Trained)[-1].steps
-    assert Journal(folder).networks == Journal(tmp_path / "whole").networks
+    assert Journal(folder).networks == Journal(whole).networks
 
 
 def test_a_run_that_learned_nothing_is_not_done(tmp_path: Path) -> None:
@@ -241,8 +241,9 @@ def test_a_run_that_has_begun_goes_on_with_few_openings(tmp_path: Path) -> None:
     assert listener.notes[0].startswith("gate, games: 4 games need 2 different openings, and there are 1; ")
 
 
-def test_networks_that_do_not_play_again_may_be_deleted(tmp_path: Path) -> None:
-    folder = stopped_run(tmp_path / "run", 2, "strength", gate={"mode": "off"}, strength={"games": 0})
+def test_networks_that_do_not_play_again_may_be_deleted(untrained_run: Path, tmp_path: Path) -> None:
+    shutil.copytree(untrained_run, tmp_path / "run")
+    folder = stopped_run(tmp_path / "run", 2, "strength", **learn_run.QUICK)
     RunFolder(folder).network(0).unlink()
 
     assert learn(None, folder).finished

@@ -39,12 +39,12 @@ def test_a_killed_run_ends_as_if_it_had_not_been(small_run: Path, tmp_path: Path
     assert digests(folder) == digests(small_run), f"killed after {events} events"
 
 
+@pytest.mark.soak  # its short sibling is that of test_loop_sparse.py
 @pytest.mark.parametrize(
     ("step", "events"),
     [
-        ("", 70),
-        pytest.param("", random.randint(1, 120), marks=pytest.mark.soak, id="any"),
-        pytest.param("reanalysis", random.randint(1, 60), marks=pytest.mark.soak, id="reanalysis"),
+        pytest.param("", random.randint(1, 120), id="any"),
+        pytest.param("reanalysis", random.randint(1, 60), id="reanalysis"),
     ],
 )
 def test_a_killed_run_with_its_past_ends_as_if_it_had_not_been(

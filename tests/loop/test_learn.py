@@ -260,7 +260,7 @@ def test_the_networks_play(small_run: Path) -> None:
         assert engine.search(Position(), nodes=2).best is not None
 
 
-@pytest.mark.parametrize("where", ["training", "games", "ingest", "strength"])
+@pytest.mark.parametrize("where", ["training", "games", "ingest"])
 def test_a_run_says_which_signal_stopped_it(small_run: Path, tmp_path: Path, where: str) -> None:
     folder = tmp_path / "run"
     shutil.copytree(small_run, folder)

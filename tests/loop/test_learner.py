@@ -1,12 +1,13 @@
 """The learner's step: what a position pays for, and what it trains on when files changed after it was cut off."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import learn_run
 import pytest
-from learn_run import digests
+from learn_run import QUICK, digests
 
 from fukayomi.learning.checkpoint import load_checkpoint
 from fukayomi.learning.data.dataset import Dataset
@@ -19,7 +20,6 @@ from fukayomi.loop.learner import begins_from
 from fukayomi.loop.reanalysis import LAYER
 from fukayomi.loop.run import RunFolder
 
-QUICK: dict[str, Any] = {"gate": {"mode": "off"}, "strength": {"games": 0}}
 CHECKPOINT = "learner/checkpoint.pt"
 PLAN = "learner/plan.json"
 
@@ -48,6 +48,17 @@ def stopped_run(folder: Path, generation: int, step: str, reports: int = 0, **ch
     return folder
 
 
+def copied(folder: Path, to: Path) -> Path:
+    shutil.copytree(folder, to)
+    return to
+
+
+@pytest.fixture(scope="module")
+def untrained_with_layers(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run with its past that is stopped before its third training; tests go on with copies."""
+    return stopped_run(tmp_path_factory.mktemp("past") / "run", 3, "train", **learn_run.PAST)
+
+
 def exclude(folder: Path, chunks: slice) -> None:
     manifest = Manifest(folder)
     for chunk in manifest.chunks()[chunks]:
@@ -64,9 +75,11 @@ def admit_all(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("excluded", [slice(2, 4), slice(0, 1)], ids=["all new", "old"])
-def test_what_was_excluded_in_the_middle_of_training_leaves_the_weights(tmp_path: Path, excluded: slice) -> None:
-    before = stopped_run(tmp_path / "before", 2, "train", **QUICK)
-    within = stopped_run(tmp_path / "within", 2, "train", 9, **QUICK)
+def test_what_was_excluded_in_the_middle_of_training_leaves_the_weights(
+    untrained_run: Path, tmp_path: Path, excluded: slice
+) -> None:
+    before = copied(untrained_run, tmp_path / "before")
+    within = stopped_run(copied(untrained_run, tmp_path / "within"), 2, "train", 9, **QUICK)
     start = Journal(within).learner_steps
     assert load_checkpoint(within / CHECKPOINT).step > start
 
@@ -91,8 +104,10 @@ def samples_a_position(folder: Path) -> float:
 
 
 @pytest.mark.parametrize(("generation", "step"), [(3, "selfplay"), (2, "train")], ids=["had paid", "had not paid"])
-def test_each_position_pays_once_though_it_is_excluded_and_admitted(tmp_path: Path, generation: int, step: str) -> None:
-    folder = stopped_run(tmp_path / "run", generation, step, generations=4, **QUICK)
+def test_each_position_pays_once_though_it_is_excluded_and_admitted(
+    untrained_run: Path, tmp_path: Path, generation: int, step: str
+) -> None:
+    folder = stopped_run(copied(untrained_run, tmp_path / "run"), generation, step, generations=4, **QUICK)
     exclude(folder, slice(0, 4))
     assert not learn(None, folder, listener=Stopping(4, "selfplay")).finished
     third = Journal(folder).all(Trained)[-1]
@@ -164,8 +179,10 @@ def remove_all(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(("lose", "reports"), [(remove_first, 0), (remove_all, 4)])
-def test_lost_layers_are_made_again(past_run: Path, tmp_path: Path, lose: Callable[[Path], None], reports: int) -> None:
-    folder = stopped_run(tmp_path / "run", 3, "train", reports, **learn_run.PAST)
+def test_lost_layers_are_made_again(
+    untrained_with_layers: Path, past_run: Path, tmp_path: Path, lose: Callable[[Path], None], reports: int
+) -> None:
+    folder = stopped_run(copied(untrained_with_layers, tmp_path / "run"), 3, "train", reports, **learn_run.PAST)
     lose(folder)
 
     assert learn_run.run(folder, **learn_run.PAST).finished
@@ -173,8 +190,8 @@ def test_lost_layers_are_made_again(past_run: Path, tmp_path: Path, lose: Callab
     assert digests(folder) == digests(past_run)
 
 
-def test_a_layer_that_cannot_be_made_again_is_named(tmp_path: Path) -> None:
-    folder = stopped_run(tmp_path / "run", 3, "train", **learn_run.PAST)
+def test_a_layer_that_cannot_be_made_again_is_named(untrained_with_layers: Path, tmp_path: Path) -> None:
+    folder = copied(untrained_with_layers, tmp_path / "run")
     remove_first(folder)
     RunFolder(folder).network(2).unlink()
 
@@ -184,8 +201,10 @@ def test_a_layer_that_cannot_be_made_again_is_named(tmp_path: Path) -> None:
         learn(None, folder)
 
 
-def test_a_damaged_layer_is_made_again_once_it_is_removed(past_run: Path, tmp_path: Path) -> None:
-    folder = stopped_run(tmp_path / "run", 3, "train", **learn_run.PAST)
+def test_a_damaged_layer_is_made_again_once_it_is_removed(
+    untrained_with_layers: Path, past_run: Path, tmp_path: Path
+) -> None:
+    folder = copied(untrained_with_layers, tmp_path / "run")
     file = layer_path(folder / Manifest(folder).chunks()[0].path, LAYER)
     file.write_bytes(file.read_bytes()[:-1])
 

@@ -179,7 +179,10 @@ def test_a_network_that_cannot_be_quantised_is_refused(
     shutil.copytree(int8_run, folder)
     monkeypatch.setattr("fukayomi.nn.quantization._trunk", lambda _: [])
 
-    with pytest.raises(LoopError, match=r'no convolutions .* to quantise; set precision = "fp32" in \[generator\]'):
+    with (
+        learn_run.few_positions(),
+        pytest.raises(LoopError, match=r'no convolutions .* to quantise; set precision = "fp32" in \[generator\]'),
+    ):
         publish(Run(learn_run.small(**learn_run.INT8), folder), 1, [])
 
 

@@ -2,7 +2,6 @@
 
 import json
 import random
-import shutil
 import subprocess
 import sys
 from contextlib import closing
@@ -81,10 +80,14 @@ def test_the_state_of_a_run_says_what_it_is_computed_in(sparse_run: Path) -> Non
 
 
 @pytest.mark.timeout(120)
-@pytest.mark.parametrize("events", [20, pytest.param(random.randint(1, 60), marks=pytest.mark.soak, id="any")])
-def test_a_killed_run_ends_as_if_it_had_not_been(events: int, sparse_run: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("events", "step"),
+    [(5, "reanalysis"), pytest.param(random.randint(1, 60), "", marks=pytest.mark.soak, id="any")],
+)
+def test_a_killed_run_ends_as_if_it_had_not_been(events: int, step: str, sparse_run: Path, tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    command = [sys.executable, "-W", "ignore", learn_run.__file__, folder, str(events), json.dumps(learn_run.SPARSE)]
+    changes = json.dumps(learn_run.SPARSE)
+    command = [sys.executable, "-W", "ignore", learn_run.__file__, folder, str(events), changes, step]
 
     assert subprocess.run(command, check=False).returncode == KILLED
     assert learn_run.run(folder, **learn_run.SPARSE).finished
@@ -95,16 +98,17 @@ def test_a_killed_run_ends_as_if_it_had_not_been(events: int, sparse_run: Path, 
 # ------------------------------------------------------------------------------ how it begins
 
 
-@pytest.mark.parametrize("suffix", [".pt", ".sparse", ".safetensors"])
+@pytest.mark.parametrize("suffix", [".sparse", ".safetensors"])
 def test_a_run_begins_with_the_weights_of_a_file(suffix: str, sparse_run: Path, tmp_path: Path) -> None:
     initial = tmp_path / f"initial{suffix}"
-    if suffix == ".pt":
-        shutil.copy(RunFolder(sparse_run).checkpoint(2), initial)
-    else:
+    if suffix == ".safetensors":
         export_network(load_network(RunFolder(sparse_run).checkpoint(2)), initial)
+    else:
+        initial = RunFolder(sparse_run).network(2, suffix)
     settings = learn_run.small(**learn_run.SPARSE | {"learner": {"initial": str(initial)}})
 
-    found = create_network(Run(settings, tmp_path / "run"))
+    with learn_run.few_positions():
+        found = create_network(Run(settings, tmp_path / "run"))
 
     with (
         Network(tmp_path / "run" / "networks" / found.file, threads=1, batch_size=8) as begun,

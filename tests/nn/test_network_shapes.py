@@ -5,7 +5,7 @@ import contextlib
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_network import Naive
 from network_samples import HEADS, SHAPES, random_features, shaken
@@ -127,6 +127,7 @@ configurations = st.builds(
 
 
 @given(configurations)
+@settings(max_examples=40)
 def test_configurations_survive_as_plain_values_and_know_their_size(config: NetworkConfig):
     assert NetworkConfig.from_dict(config.as_dict()) == config
     small = 20 * config.channels * (config.blocks + 1) + 4000 + 20 * config.blocks * config.channels

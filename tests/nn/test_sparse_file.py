@@ -26,10 +26,16 @@ from fukayomi.learning.models import export_network, sparse_positions
 from fukayomi.nn.config import NetworkConfigError
 from fukayomi.nn.parameters import ExportError
 from fukayomi.nn.sparse import SQUARE_ROWS, SparseConfig, SparseNetwork, SparsePositions
-from fukayomi.nn.sparse_file import largest_sums, load_sparse
+from fukayomi.nn.sparse_file import largest_sums, load_sparse, save_sparse
 from fukayomi.shogi import Position
 
 CONFIG = SparseConfig(policy=64, value=64, shared=32, hidden=8)
+
+
+@pytest.fixture(scope="module")
+def games() -> SparsePositions:
+    """Positions on which the errors of rounding are measured."""
+    return sparse_positions([random_position(seed) for seed in range(1000, 1300)])
 
 
 @pytest.fixture(scope="module")
@@ -101,25 +107,20 @@ def test_sums_of_games_stay_what_they_are(network: SparseNetwork, file: SparseFi
         assert error < 0.8 * of_nearest, name
 
 
-def test_the_largest_weights_of_groups_are_clipped_for_the_others(tmp_path: Path) -> None:
+def test_the_largest_weights_of_groups_are_clipped_for_the_others(games: SparsePositions, tmp_path: Path) -> None:
     """Moves that occur decide how far; none takes a king with a pawn."""
     pawn_takes_king = 8
     few = shaken_sparse(CONFIG, 0.02)
     with torch.no_grad():
         few.group_table[0, pawn_takes_king, 0] = 4.0
-    export_network(few, tmp_path / "a.sparse")
+    save_sparse(few, tmp_path / "a.sparse", games)
     assert 0.75 < load_sparse(tmp_path / "a.sparse").group_table.max().item() < 1.25
 
 
-def test_the_embedded_width_has_at_most_20_megabytes(tmp_path: Path) -> None:
-    export_network(SparseNetwork(SparseConfig()), tmp_path / "a.sparse")
-    assert (tmp_path / "a.sparse").stat().st_size == 19_217_344
-
-
-def test_networks_have_widths_that_files_have(tmp_path: Path) -> None:
-    for config in (CONFIG, SparseConfig(policy=128, value=64, shared=64, hidden=256)):
-        export_network(SparseNetwork(config), tmp_path / "a.sparse")
-        assert load_sparse(tmp_path / "a.sparse").config == config
+def test_networks_have_widths_that_files_have(games: SparsePositions, tmp_path: Path) -> None:
+    config = SparseConfig(policy=128, value=64, shared=64, hidden=256)
+    save_sparse(SparseNetwork(config), tmp_path / "a.sparse", games)
+    assert load_sparse(tmp_path / "a.sparse").config == config
     for name, numbers in {
         "policy": (0, 96, 1088),
         "value": (32, 2048),
@@ -158,9 +159,12 @@ def floats(network: SparseNetwork, positions: Sequence[Position]) -> tuple[NDArr
     return logits.numpy(), torch.sigmoid(values).numpy()
 
 
-def test_integers_are_close_to_floats(tmp_path: Path) -> None:
+def test_at_the_embedded_width_integers_are_close_to_floats_in_20_megabytes(
+    games: SparsePositions, tmp_path: Path
+) -> None:
     network = shaken_sparse(SparseConfig(), 0.02)
-    export_network(network, tmp_path / "network.sparse")
+    save_sparse(network, tmp_path / "network.sparse", games)
+    assert (tmp_path / "network.sparse").stat().st_size == 19_217_344
     positions = [random_position(seed) for seed in range(40)]
     read = SparseInput(len(positions))
     for n, position in enumerate(positions):
@@ -203,24 +207,29 @@ def test_no_position_of_random_games_reaches_the_largest_sums() -> None:
     assert largest_sums(one).tolist() == [4 * 5]
 
 
-@pytest.mark.parametrize("place", [7, 64 + 9])
-def test_accumulators_that_16_bits_cannot_hold_get_fewer_steps_or_are_refused(tmp_path: Path, place: int) -> None:
+def test_accumulators_that_16_bits_cannot_hold_get_fewer_steps_or_are_refused(
+    file: SparseFile, games: SparsePositions, tmp_path: Path
+) -> None:
     network, path = shaken_sparse(CONFIG, 0.02), tmp_path / "network.sparse"
-    of_policy = place < CONFIG.policy
-    bias = (network.policy_accumulators if of_policy else network.value_accumulators).bias
-    export_network(network, path)
-    before = read_sparse_file(path).arrays()["tops"].astype(int)
+    biases = [network.policy_accumulators.bias, network.value_accumulators.bias]
+    places = [7, CONFIG.policy + 9]
+    before = file.arrays()["tops"].astype(int)
     with torch.no_grad():
-        bias[place % CONFIG.policy] = 60.0
-    export_network(network, path)
-    file = read_sparse_file(path).arrays()
-    assert 64 <= file["tops"][place] < before[place]
-    others = np.arange(len(before)) != place
-    assert (file["tops"][others] > 0.8 * before[others]).all()  # other games choose them anew
-    assert file["bias"][place] == pytest.approx(60 * int(file["tops"][place]), rel=0.01)
+        biases[0][7] = biases[1][9] = 60.0
+    save_sparse(network, path, games)
+    found = read_sparse_file(path).arrays()
+    for place in places:
+        assert 64 <= found["tops"][place] < before[place]
+        assert found["bias"][place] == pytest.approx(60 * int(found["tops"][place]), rel=0.01)
+    others = np.delete(np.arange(len(before)), places)
+    assert (found["tops"][others] > 0.8 * before[others]).all()  # other games choose them anew
     written = path.read_bytes()
-    with torch.no_grad():
-        bias[place % CONFIG.policy] = -600.0
-    with pytest.raises(ExportError, match=rf"accumulator {place} could reach [\d,]+ steps, and 16 bits hold 32,767"):
-        export_network(network, path)
+    for place, bias in zip(places, biases, strict=True):
+        with torch.no_grad():
+            bias[place % CONFIG.policy] = -600.0
+        reason = rf"accumulator {place} could reach [\d,]+ steps, and 16 bits hold 32,767"
+        with pytest.raises(ExportError, match=reason):
+            save_sparse(network, path, games)
+        with torch.no_grad():
+            bias[place % CONFIG.policy] = 0.0
     assert path.read_bytes() == written

@@ -153,7 +153,7 @@ def wait_for_games(folder: Path, chunks: int) -> None:
 
 
 def test_a_killed_run_goes_on_and_ends_with_the_same_bytes(tmp_path: Path) -> None:
-    games = 60
+    games = 40
     for chunks in (1, 3):
         process = start(tmp_path / "killed", games)
         wait_for_games(tmp_path / "killed", chunks)

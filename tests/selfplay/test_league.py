@@ -159,7 +159,7 @@ def test_an_engine_that_hangs_is_started_again_and_named(tmp_path: Path) -> None
         share=1, clock=TimeControl(nodes=(10,)), stall_ms=300, engines=(engine("hanging", "hangs=7"),)
     )
     with League(hanging, seed=5) as opponents:
-        result = generate(SHORT, "<hash>", tmp_path, games=2, opponents=opponents, listener=notes)
+        result = generate(SHORT, "<hash>", tmp_path, games=1, opponents=opponents, listener=notes)
     assert result.finished
     first = [note for note in notes.notes if note.startswith("engine hanging is started again (game ")]
     assert "did not send bestmove in time" in first[0]

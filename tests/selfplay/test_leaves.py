@@ -69,11 +69,11 @@ def assert_labels(games: Games, network: Network, *, within: float, useful: bool
 
 
 def test_each_position_comes_once_with_what_the_network_says(tmp_path: Path) -> None:
-    found = collect(tmp_path, 1000)
+    found = collect(tmp_path, 600)
     games = games_of(tmp_path)
     assert found.finished
     assert found.positions == found.new == len(games) == len(set(keys_of(games)))
-    assert 1000 <= found.positions < 1000 + SHORT.most_leaves
+    assert 600 <= found.positions < 600 + SHORT.most_leaves
     assert found.evaluated >= found.positions
     assert games.lengths().tolist() == [1] * len(games)
     assert set(games.results.tolist()) == {0}
@@ -109,10 +109,10 @@ SEARCHED = LeafSettings(nodes=60, plies=6, searched=8)
 
 
 def test_searched_positions_have_the_visits_of_their_search(tmp_path: Path) -> None:
-    found = collect(tmp_path, 1000, SEARCHED)
+    found = collect(tmp_path, 300, SEARCHED)
     games = games_of(tmp_path)
     assert found.finished
-    assert 1000 <= found.positions == len(games) == len(set(keys_of(games))) < 1000 + SEARCHED.most_leaves
+    assert 300 <= found.positions == len(games) == len(set(keys_of(games))) < 300 + SEARCHED.most_leaves
     assert found.evaluated > 3 * found.positions
     assert check_data(tmp_path).errors == 0
     starts = games.candidates.astype(int)
@@ -131,17 +131,17 @@ def test_searched_positions_have_the_visits_of_their_search(tmp_path: Path) -> N
 
 
 def test_searched_positions_come_again_from_the_seed_and_after_more_are_asked_for(tmp_path: Path) -> None:
-    collect(tmp_path / "a", 400, SEARCHED)
+    collect(tmp_path / "a", 200, SEARCHED)
     first = content(tmp_path / "a")
-    collect(tmp_path / "a", 900, SEARCHED)
-    collect(tmp_path / "b", 900, SEARCHED, batch_size=7)
+    collect(tmp_path / "a", 500, SEARCHED)
+    collect(tmp_path / "b", 500, SEARCHED, batch_size=7)
     with Network([hash_evaluator(8), hash_evaluator(8)]) as network:
-        collect_leaves(tmp_path / "threads", network, 900, settings=SEARCHED, seed=5)
+        collect_leaves(tmp_path / "threads", network, 500, settings=SEARCHED, seed=5)
     assert content(tmp_path / "a") == content(tmp_path / "b") == content(tmp_path / "threads")
     assert content(tmp_path / "a").startswith(first)
     for other in (SHORT, LeafSettings(nodes=60, plies=6), LeafSettings(nodes=60, plies=6, searched=9)):
         with pytest.raises(LeafError, match=r"has leaves of another run .*searched"):
-            collect(tmp_path / "a", 900, other)
+            collect(tmp_path / "a", 500, other)
 
 
 def test_what_has_few_visits_or_another_teacher_is_not_searched(tmp_path: Path) -> None:
@@ -175,7 +175,7 @@ def test_a_signal_ends_it_and_the_same_call_goes_on(tmp_path: Path, number: sign
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no such signal")
 def test_a_killed_run_goes_on_with_the_same_leaves(tmp_path: Path) -> None:
-    positions, out = 20_000, tmp_path / "killed"
+    positions, out = 10_000, tmp_path / "killed"
     for parts in (2, 5):
         with subprocess.Popen([sys.executable, leaf_run.__file__, str(out), str(positions)]) as process:
             until(lambda parts=parts: process.poll() is not None or len(list(out.glob("*.hcpe3"))) >= parts)

@@ -31,7 +31,7 @@ def games_of(result: MatchResult) -> list[tuple[str, str, str, object]]:
 
 
 def test_games_do_not_depend_on_how_many_are_played_at_once() -> None:
-    found = [games_of(match(parallel=parallel)) for parallel in (1, 2, 64)]
+    found = [games_of(match(parallel=parallel, max_plies=30)) for parallel in (1, 2, 64)]
     assert found[0] == found[1] == found[2]
     assert len({moves for _, _, moves, _ in found[0]}) == 6
 
@@ -69,10 +69,10 @@ def test_a_match_goes_on_where_it_was_interrupted(tmp_path: Path) -> None:
         def game_ended(self, *_: object) -> None:
             signal.raise_signal(signal.SIGINT)
 
-    stopped = match(tmp_path, games=40, parallel=2, listener=Interrupting())
+    stopped = match(tmp_path, games=20, parallel=2, listener=Interrupting())
     assert stopped.is_interrupted
-    assert 1 <= len(stopped.games) < 40
-    assert games_of(match(tmp_path, games=40)) == games_of(match(games=40))
+    assert 1 <= len(stopped.games) < 20
+    assert games_of(match(tmp_path, games=20)) == games_of(match(games=20))
 
 
 def test_a_match_of_other_networks_is_not_gone_on_with(tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ def read(parse: Callable[[], T]) -> T | str:
         return str(error)
 
 
-@settings(max_examples=800, deadline=None)
+@settings(max_examples=400, deadline=None)
 @given(ANY_TEXT, st.booleans())
 def test_sfen(text: str, allow_missing_king: bool) -> None:
     pos = read(lambda: Position.from_sfen(text, allow_missing_king=allow_missing_king))

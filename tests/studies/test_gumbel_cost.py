@@ -1,28 +1,24 @@
 """studies/gumbel_cost.py with a few positions, games and steps: tables, resuming, errors."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import gumbel_cost
 import pytest
 
-TOOL = Path(gumbel_cost.__file__)
 
-
-def run(what: str, out: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
+def run(what: str, out: Path, *arguments: str) -> None:
     openings = out.with_suffix(".sfen")
     openings.write_text("startpos moves 7g7f 3c3d\nstartpos moves 2g2f 8c8d\n", encoding="utf-8")
-    command = [sys.executable, TOOL, what, "--out", out, "--openings", openings, "--network", "<hash>", *arguments]
-    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=300)
+    gumbel_cost.main([what, "--out", str(out), "--openings", str(openings), "--network", "<hash>", *arguments])
 
 
-def test_each_player_s_teaching_is_compared_with_a_long_search(tmp_path: Path) -> None:
+def test_each_player_s_teaching_is_compared_with_a_long_search(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     players = ("gumbel-8", "puct-8,forced_playouts=2", "puct-800")
-    played = run("teach", tmp_path / "out", "--positions", "6", "--json", "--players", *players)
-    assert played.returncode == 0, played.stderr
-    rows = json.loads(played.stdout)
+    run("teach", tmp_path / "out", "--positions", "6", "--json", "--players", *players)
+    rows = json.loads(capsys.readouterr().out)
     assert [(row["player"], row["calls"]) for row in rows] == list(
         zip(("policy", *players), (1, 9, 9, 801), strict=True)
     )
@@ -30,18 +26,17 @@ def test_each_player_s_teaching_is_compared_with_a_long_search(tmp_path: Path) -
     assert min(rows, key=lambda row: row["cross_entropy"])["player"] == "puct-800"
 
 
-def test_rules_play_matches_that_are_kept(tmp_path: Path) -> None:
+def test_rules_play_matches_that_are_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ("--players", "gumbel-4", "puct-2", "gumbel-4,gumbel_c_scale=1", "--seeds", "1", "2")
-    played = run("play", tmp_path / "out", *arguments, "--games", "2", "--json")
-    assert played.returncode == 0, played.stderr
-    rows = json.loads(played.stdout)
+    run("play", tmp_path / "out", *arguments, "--games", "2", "--json")
+    rows = json.loads(capsys.readouterr().out)
     assert [(row["calls"], row["games"]) for row in rows] == [(5, 8), (3, 8), (5, 8)]
     assert sum(row["points"] for row in rows) == 12
     assert all(set(row["elo_by_seed"]) == {"1", "2"} for row in rows)
-    again = run("play", tmp_path / "out", *arguments, "--games", "2")
-    assert again.returncode == 0, again.stderr
-    assert again.stdout.startswith("| player | calls a position | games |")
-    assert "gumbel-4,gumbel_c_scale=1" in again.stdout
+    run("play", tmp_path / "out", *arguments, "--games", "2")
+    again = capsys.readouterr().out
+    assert again.startswith("| player | calls a position | games |")
+    assert "gumbel-4,gumbel_c_scale=1" in again
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import pytest
 miniosl = pytest.importorskip("miniosl", reason="miniosl has wheels for Python 3.11 on Linux alone")
 
 import label_miniosl  # noqa: E402 - it needs miniosl
+from inline_pool import InlinePool  # noqa: E402
 from label_miniosl import LABELS, Plan, label_game  # noqa: E402
 
 from fukayomi.data.formats.games import game_from_record  # noqa: E402
@@ -113,6 +114,7 @@ def test_a_game_from_elsewhere_is_left_out() -> None:
 def test_the_command_resumes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.setattr("work_folder.start_pool", InlinePool)
     (tmp_path / "games.hcpe3").write_bytes(join_games([searched_game()] * 3).write())
     words = ["label_miniosl.py", str(tmp_path / "games.hcpe3"), "-o", str(tmp_path / "out"), "--jobs", "1"]
     monkeypatch.setattr(sys, "argv", words)

@@ -6,6 +6,7 @@ from typing import Any
 
 import learning_tables
 import pytest
+from inline_pool import InlinePool
 from learning_report import fit_curve, mean_of, text_of
 from verb_runs import make_games
 
@@ -37,7 +38,10 @@ def without_seconds(tables: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 @pytest.mark.slow
-def test_runs_are_made_once_and_resumed(words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_runs_are_made_once_and_resumed(
+    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("work_folder.start_pool", InlinePool)
     learning_tables.main([*words, "--only", "val-lambda", "duplicates"])
     first = capsys.readouterr()
     names = [line.split("|")[1].strip() for line in first.out.splitlines() if line.startswith("| val")]

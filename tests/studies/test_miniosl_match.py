@@ -60,8 +60,8 @@ def test_positions_are_known_all_through_a_game() -> None:
         player = MinioslPlayer(engine, evaluator)
         player.new_game()
         position = Position()
-        for _ in range(8):  # the tree is kept, and lines of the opening meet
-            best = player.choose(position.copy(), Go(nodes=60)).bestmove
+        for _ in range(6):  # the tree is kept, and lines of the opening meet
+            best = player.choose(position.copy(), Go(nodes=40)).bestmove
             assert best is not None
             position.push_usi(best.move)
 

@@ -1,32 +1,27 @@
 """studies/selfplay_ablation.py with games, networks and matches that are tiny."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import selfplay_ablation
+from inline_pool import InlinePool
 from selfplay_ablation import BASE, CONTROL, OPTIONS, SCALES, CallsLog, Plan, arms_of, seed_of
 
 from fukayomi.selfplay import find_chunks, read_chunk
 from fukayomi.selfplay.journal import GameSummary
 
-TOOL = Path(selfplay_ablation.__file__)
 
-
-def run(out: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, TOOL, "--out", out, "--scale", "tiny", "--network", "<hash>", *arguments]
-    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=300)
-
-
-def test_an_option_is_measured_beside_the_base_and_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_option_is_measured_beside_the_base_and_kept(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("work_folder.start_pool", InlinePool)
     out = tmp_path / "out"
+    words = ["--out", str(out), "--network", "<hash>", "--only", "surprise", "--seeds", "1"]
 
-    measured = run(out, "--only", "surprise", "--seeds", "1", "--json")
+    selfplay_ablation.main([*words, "--scale", "tiny", "--json"])
 
-    assert measured.returncode == 0, measured.stderr
-    base, surprise = json.loads(measured.stdout)
+    base, surprise = json.loads(capsys.readouterr().out)
     assert (base["arm"], surprise["arm"]) == (BASE, "surprise")
     assert "elo" not in base
     assert surprise["match_games"] == 2
@@ -41,7 +36,6 @@ def test_an_option_is_measured_beside_the_base_and_kept(tmp_path: Path, capsys: 
     before = {path: path.stat().st_mtime_ns for path in out.rglob("*.onnx")}
     assert len(before) == 2
 
-    words = ["--out", str(out), "--network", "<hash>", "--only", "surprise", "--seeds", "1"]
     selfplay_ablation.main([*words, "--scale", "tiny"])
 
     lines = capsys.readouterr().out.splitlines()

@@ -68,8 +68,8 @@ def squared_error(pairs: int, alpha: float, gamma: float) -> tuple[float, float]
 
 @pytest.mark.parametrize(("alpha", "gamma"), [(0.602, 0.101), (0.8, 0.1)])
 def test_the_optimum_of_a_noisy_function_is_found_at_the_known_rate(alpha: float, gamma: float) -> None:
-    few, few_in_theory = squared_error(400, alpha, gamma)
-    many, many_in_theory = squared_error(1600, alpha, gamma)
+    few, few_in_theory = squared_error(300, alpha, gamma)
+    many, many_in_theory = squared_error(1200, alpha, gamma)
     assert 0.75 < few / few_in_theory < 1.35
     assert 0.75 < many / many_in_theory < 1.35
     assert log(many / few) / log(4) == pytest.approx(-(alpha - 2 * gamma), abs=0.15)

@@ -11,8 +11,9 @@ from places import HELPERS
 
 READY = "usi\nsetoption name DNN_Model value <hash>\nisready\n"
 SLOW = (sys.executable, str(HELPERS / "odd_engine.py"), "slow", "0.02")
-LAST = pytest.mark.parametrize("last", ["quit\n", "", "quit"])
+LASTS = ("quit\n", "", "quit")
 """How the input ends: with `quit`, without it, or with one that no line feed follows."""
+LAST = pytest.mark.parametrize("last", LASTS)
 
 
 def run(command: Command, asked: str) -> list[str]:
@@ -35,26 +36,18 @@ def nodes(lines: list[str]) -> list[int]:
     return found
 
 
-@LAST
-def test_a_whole_search_is_answered(engine_command: Command, last: str) -> None:
-    lines = run(engine_command, f"{READY}position startpos\ngo nodes 3000\n{last}")
-    assert answers(lines) == ["usiok", "readyok", "bestmove"]
-    assert nodes(lines) == [3000]
-
-
-@LAST
-def test_the_published_line_works_with_the_embedded_network(engine_command: Command, last: str) -> None:
-    lines = run(engine_command, f"usi\nisready\nposition startpos\ngo nodes 100\n{last}")
+def test_the_published_line_works_with_the_embedded_network(engine_command: Command) -> None:
+    lines = run(engine_command, "usi\nisready\nposition startpos\ngo nodes 100\n")
     assert answers(lines) == ["usiok", "readyok", "bestmove"]
     assert nodes(lines) == [100]
 
 
 @LAST
 def test_each_search_of_several_is_whole(engine_command: Command, last: str) -> None:
-    goes = "position startpos\ngo nodes 2000\nposition startpos moves 7g7f\ngo nodes 1500\nusinewgame\ngo nodes 700\n"
+    goes = "position startpos\ngo nodes 700\nposition startpos moves 7g7f\ngo nodes 500\nusinewgame\ngo nodes 2000\n"
     lines = run(engine_command, f"{READY}{goes}{last}")
     assert answers(lines) == ["usiok", "readyok", *["bestmove"] * 3]
-    assert nodes(lines) == [2000, 1500, 700]
+    assert nodes(lines) == [700, 500, 2000]
 
 
 @LAST
@@ -64,8 +57,9 @@ def test_what_was_asked_before_the_network_was_ready_is_answered(engine_command:
     assert answers(run(engine_command, f"{READY}{last}")) == ["usiok", "readyok"]
 
 
-@LAST
-@pytest.mark.parametrize("go", ["go movetime 200", "go btime 0 wtime 0 byoyomi 300"])
+@pytest.mark.parametrize(
+    ("go", "last"), [("go movetime 200", "quit\n"), ("go movetime 200", "quit"), ("go btime 0 wtime 0 byoyomi 300", "")]
+)
 def test_the_clock_of_a_script_begins_when_the_network_is_ready(go: str, last: str) -> None:
     """Loading takes longer than the move may."""
     slow = (sys.executable, str(HELPERS / "odd_engine.py"), "slow-start", "1.0")
@@ -74,13 +68,20 @@ def test_the_clock_of_a_script_begins_when_the_network_is_ready(go: str, last: s
     assert nodes(lines)[0] > 0
 
 
-@LAST
-@pytest.mark.parametrize("go", ["go infinite", "go ponder", "go", "go ponder btime 0 wtime 0 byoyomi 60000"])
+@pytest.mark.parametrize(
+    ("go", "last"),
+    [
+        *(("go infinite", last) for last in LASTS),
+        ("go ponder", ""),
+        ("go", ""),
+        ("go ponder btime 0 wtime 0 byoyomi 60000", ""),
+    ],
+)
 def test_a_search_without_an_end_is_stopped_and_answered(engine_command: Command, go: str, last: str) -> None:
     assert answers(run(engine_command, f"{READY}{go}\n{last}")) == ["usiok", "readyok", "bestmove"]
 
 
-@LAST
+@pytest.mark.parametrize("last", ["quit\n", ""])
 def test_a_search_by_the_clock_has_its_time(engine_command: Command, last: str) -> None:
     begin = time.monotonic()
     lines = run(engine_command, f"{READY}position startpos\ngo btime 0 wtime 0 byoyomi 700\n{last}")
@@ -88,8 +89,9 @@ def test_a_search_by_the_clock_has_its_time(engine_command: Command, last: str) 
     assert time.monotonic() - begin > 0.6
 
 
-@LAST
-@pytest.mark.parametrize("limits", ["60000", "infinite", "infinite nodes 100000"])
+@pytest.mark.parametrize(
+    ("limits", "last"), [*(("infinite", last) for last in LASTS), ("60000", ""), ("infinite nodes 100000", "")]
+)
 def test_a_mate_is_found_before_the_end(engine_command: Command, limits: str, last: str) -> None:
     lines = run(engine_command, f"{READY}position sfen {MATE_IN_ONE}\ngo mate {limits}\n{last}")
     assert lines[-1] == "checkmate G*2b"
@@ -100,8 +102,15 @@ def test_a_stop_still_stops(engine_command: Command) -> None:
     assert answers(lines) == ["readyok", "bestmove"]
 
 
-@pytest.mark.parametrize("go", ["go nodes 1000000000", "go btime 0 wtime 0 byoyomi 3600000", "go mate infinite"])
-@pytest.mark.parametrize("last", ["quit", "gameover lose\nquit"])
+@pytest.mark.parametrize(
+    ("go", "last"),
+    [
+        ("go nodes 1000000000", "quit"),
+        ("go btime 0 wtime 0 byoyomi 3600000", "gameover lose\nquit"),
+        ("go mate infinite", "quit"),
+        ("go mate infinite", "gameover lose\nquit"),
+    ],
+)
 def test_a_gui_that_quits_amid_a_search_does_not_wait(go: str, last: str) -> None:
     engine = subprocess.Popen(SLOW, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
     assert engine.stdin is not None

@@ -22,7 +22,7 @@ def test_infinite_and_ponder_wait_for_stop(start: Start, sfen: str | None, go: G
     client = start(PV_Interval="0", USI_Hash="16")
     client.position(sfen)
     client.start_go(go)
-    never_answers(client, 0.3)
+    never_answers(client, 0.1)
     client.stop()
     answer = client.wait_answer(PATIENCE_S)
     assert answer.bestmove is not None

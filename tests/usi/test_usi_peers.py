@@ -119,28 +119,28 @@ def check(output: str, moves: list[Move], least_moves: int) -> None:
 
 def test_two_games_against_fairy_stockfish(tmp_path: Path, fairy_stockfish: str) -> None:
     options = "UCI_Variant:shogi,Skill Level:0"
-    output, moves = play(tmp_path, fairy_stockfish, options, 2, "--draw", "40", peer_byoyomi_ms=50)
+    output, moves = play(tmp_path, fairy_stockfish, options, 2, "--draw", "20", peer_byoyomi_ms=50)
     check(output, moves, 10)
 
 
 def test_a_game_by_the_clock(tmp_path: Path, fairy_stockfish: str) -> None:
     options = "UCI_Variant:shogi,Skill Level:0"
     clock = {"ours": f"DNN_Model:<hash>,{BY_THE_CLOCK}", "byoyomi_ms": 1000, "peer_byoyomi_ms": 50}
-    output, moves = play(tmp_path, fairy_stockfish, options, 1, "--draw", "10", **clock)
-    check(output, moves, 5)
+    output, moves = play(tmp_path, fairy_stockfish, options, 1, "--draw", "6", **clock)
+    check(output, moves, 3)
     assert min(move.seconds for move in moves) > 0.45, "the byoyomi is used up to the margin"
 
 
 def test_two_games_that_both_sides_ponder_in(tmp_path: Path, fairy_stockfish: str) -> None:
     options = "UCI_Variant:shogi,Skill Level:0"
-    output, moves = play(tmp_path, fairy_stockfish, options, 2, "--draw", "40", "--ponder", peer_byoyomi_ms=50)
+    output, moves = play(tmp_path, fairy_stockfish, options, 2, "--draw", "20", "--ponder", peer_byoyomi_ms=50)
     check(output, moves, 10)
     assert any(move.go.ponder for move in moves)
 
 
 def test_two_games_against_gpsshogi(tmp_path: Path, gpsusi: str) -> None:
     # It takes long to start, so it plays both games in one process, and so do we.
-    arguments = ("--draw", "24", "--keep-process")
+    arguments = ("--draw", "12", "--keep-process")
     output, moves = play(tmp_path, gpsusi, "BookDepth:0,LimitDepth:4", 2, *arguments, peer_byoyomi_ms=1000)
     check(output, moves, 10)
 

@@ -46,7 +46,7 @@ def test_a_league_of_three_engines(tmp_path: Path) -> None:
     engine = write_program(tmp_path / "usi.sh", "-m", "fukayomi", "usi")
     third = write_program(tmp_path / "third.sh", str(HELPERS / "random_engine.py"))
     words = COMMAND.format(
-        engine=engine, third=third, folder=tmp_path, model="<hash>", playouts=300, games=2, draw=8
+        engine=engine, third=third, folder=tmp_path, model="<hash>", playouts=100, games=2, draw=8
     ).split()
     done = subprocess.run((sys.executable, *words), capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

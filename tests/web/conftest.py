@@ -1,5 +1,6 @@
 """A real server on a free port, and a real browser that fails a test for anything that goes wrong in it."""
 
+import json
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,6 +13,11 @@ from playwright.sync_api import Browser, BrowserContext, Page
 
 from fukayomi.web import WebServer, WebSettings
 
+REMEMBER = """
+  for (const {origin, localStorage: stored} of %s)
+    if (origin === location.origin) for (const {name, value} of stored) localStorage[name] ??= value;
+"""
+"""Stores what a reader has chosen before, where nothing is stored yet."""
 Serve = Callable[..., WebServer]
 OpenPage = Callable[..., Page]
 
@@ -55,10 +61,22 @@ def problems() -> Iterator[list[str]]:
     assert found == []
 
 
+@pytest.fixture(scope="session")
+def modules(browser: Browser) -> Iterator[Page]:
+    """A page that shows nothing, in which the modules of a server can be imported."""
+    with WebServer(WebSettings(evaluator="<hash>", port=0)) as server:
+        context = browser.new_context(extra_http_headers={"Cookie": server.cookie})
+        page = context.new_page()
+        page.goto(f"{server.origin}/static/lang/reasons.js")
+        yield page
+        context.close()
+
+
 @pytest.fixture
 def open_page(browser: Browser, server: WebServer, serve: Serve, problems: list[str]) -> Iterator[OpenPage]:
     """Opens the page: ``open_page(server=..., at="#play", locale="ja-JP", ...)``, each in a context of its own.
 
+    What a `storage_state` remembers is stored by the page itself when it opens: the context would open another page.
     Errors of scripts, messages on the console, such as violations of the CSP and answers that are errors, and
     requests to other servers fail the test. Servers of one's own (`serve`) end after the pages, which would ask for
     them.
@@ -66,7 +84,9 @@ def open_page(browser: Browser, server: WebServer, serve: Serve, problems: list[
     contexts: list[BrowserContext] = []
 
     def open_page(server: WebServer = server, at: str = "", **options: Any) -> Page:
+        stored: list[Any] = (options.pop("storage_state", None) or {"origins": []})["origins"]
         context = browser.new_context(**({"locale": "en-US"} | options))
+        context.add_init_script(REMEMBER % json.dumps(stored))
         context.set_default_timeout(1000 * PATIENCE_S)
         contexts.append(context)
         page = context.new_page()

@@ -94,23 +94,19 @@ def test_taps_on_a_narrow_screen(open_page: OpenPage, server: WebServer) -> None
     expect(page.get_by_role("button", name="Analyse the game")).to_be_visible()
 
 
-def test_board_is_turned_round(open_page: OpenPage, server: WebServer) -> None:
-    page = open_page(**quiet(server))
-    page.keyboard.press("f")
-    expect(page.locator(".plate").first).to_have_attribute("data-side", "b")
-    click(page, "7g", flip=True)
-    page.locator(".board .target").wait_for()
-    click(page, "7f", flip=True)
-    expect(page.locator(".moves .current .name")).to_have_text("P-7f")
-
-
-def test_pieces_need_no_font(open_page: OpenPage, server: WebServer) -> None:
+def test_pieces_need_no_font_and_the_board_is_turned_round(open_page: OpenPage, server: WebServer) -> None:
     page = open_page(**quiet(server))
     expect(page.locator(".board .pieces use")).to_have_count(40)
     assert page.locator(".board .pieces text, .symbols text").count() == 0
     shown = page.locator(".board .pieces use").first.bounding_box()
     assert shown is not None
     assert shown["height"] > 20
+    page.keyboard.press("f")
+    expect(page.locator(".plate").first).to_have_attribute("data-side", "b")
+    click(page, "7g", flip=True)
+    page.locator(".board .target").wait_for()
+    click(page, "7f", flip=True)
+    expect(page.locator(".moves .current .name")).to_have_text("P-7f")
 
 
 def test_keys_of_the_list_work_and_leave_fields_alone(open_page: OpenPage, server: WebServer) -> None:
@@ -143,9 +139,20 @@ def test_keys_of_the_list_work_and_leave_fields_alone(open_page: OpenPage, serve
     assert page.evaluate("localStorage.getItem('fukayomi.arrows-up-down')") == "true"
 
 
-def test_position_is_set_up_by_hand(open_page: OpenPage, server: WebServer) -> None:
+def test_position_is_set_up_by_hand_and_refused_when_it_cannot_be_played(
+    open_page: OpenPage, server: WebServer, problems: list[str]
+) -> None:
     page = open_page(**quiet(server))
     page.get_by_role("button", name="Set up").click()
+    page.get_by_label("SFEN", exact=True).fill("nonsense")
+    page.get_by_label("SFEN", exact=True).press("Enter")
+    expect(page.get_by_role("alert")).to_have_text("Not an SFEN")
+    page.get_by_label("SFEN", exact=True).fill("ppppppppp/pp7/9/9/9/9/9/9/4K4 b - 1")
+    page.get_by_label("SFEN", exact=True).press("Enter")
+    expect(page.get_by_role("alert")).to_have_count(0)
+    page.get_by_role("button", name="Use this position").click()
+    expect(page.get_by_role("alert")).to_be_visible()
+    problems[:] = [problem for problem in problems if "400" not in problem]  # the browser notes the refusal
     page.get_by_label("Handicap").select_option(label="2 pieces")
     expect(page.get_by_label("SFEN", exact=True)).to_have_value(re.compile("^lnsgkgsnl/9/ppppppppp/"))
     page.get_by_role("button", name="Clear").click()
@@ -165,19 +172,3 @@ def test_position_is_set_up_by_hand(open_page: OpenPage, server: WebServer) -> N
     page.get_by_role("button", name="Use this position").click()
     expect(page.locator(".to-move")).to_have_attribute("data-side", "w")
     expect(page.locator(".moves .name")).to_have_count(1)
-
-
-def test_positions_that_cannot_be_played_are_refused(
-    open_page: OpenPage, server: WebServer, problems: list[str]
-) -> None:
-    page = open_page(**quiet(server))
-    page.get_by_role("button", name="Set up").click()
-    page.get_by_label("SFEN", exact=True).fill("nonsense")
-    page.get_by_label("SFEN", exact=True).press("Enter")
-    expect(page.get_by_role("alert")).to_have_text("Not an SFEN")
-    page.get_by_label("SFEN", exact=True).fill("ppppppppp/pp7/9/9/9/9/9/9/4K4 b - 1")
-    page.get_by_label("SFEN", exact=True).press("Enter")
-    expect(page.get_by_role("alert")).to_have_count(0)
-    page.get_by_role("button", name="Use this position").click()
-    expect(page.get_by_role("alert")).to_be_visible()
-    problems[:] = [problem for problem in problems if "400" not in problem]  # the browser notes the refusal

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import Page, expect
 from test_page_worth import OpenPage, paste
 from web_board import PHONE, move, remembering
@@ -28,7 +27,8 @@ def moves_of(page: Page) -> list[str]:
 def test_moves_of_the_book_stand_beside_the_lines(open_page: OpenPage, serve: Serve, tmp_path: Path) -> None:
     path = tmp_path / "book.db"
     path.write_text(TEXT)
-    page = open_page(serve(book=path))
+    server = serve(book=path)
+    page = open_page(server, storage_state=remembering(server.origin, limit=100))
     first = page.locator('[data-book-move="7g7f"]')
     expect(first.locator("td")).to_have_text(["+50", "30", "12", "P-3d"])
     assert moves_of(page) == ["7g7f", "2g2f"]
@@ -45,7 +45,8 @@ def test_moves_of_the_book_stand_beside_the_lines(open_page: OpenPage, serve: Se
 def test_a_move_of_the_record_is_added_and_taken_back(open_page: OpenPage, serve: Serve, tmp_path: Path) -> None:
     path = tmp_path / "book.db"
     path.write_text(TEXT)
-    page = open_page(serve(book=path), storage_state=None)
+    server = serve(book=path)
+    page = open_page(server, storage_state=remembering(server.origin, engine=False))
     expect(page.locator("[data-book-move]")).to_have_count(2)
     expect(page.locator('[data-action="add-to-book"]')).to_have_count(0)  # no move led to the start
     paste(page, "startpos moves 7g7f 8c8d 2g2f")
@@ -72,7 +73,7 @@ def test_a_move_of_the_record_is_added_and_taken_back(open_page: OpenPage, serve
 def test_in_japanese_on_a_phone_a_new_book(open_page: OpenPage, serve: Serve, tmp_path: Path) -> None:
     path = tmp_path / "new.db"
     server = serve(book=path)
-    page = open_page(server, locale="ja-JP", **PHONE)
+    page = open_page(server, storage_state=remembering(server.origin, limit=100), locale="ja-JP", **PHONE)
     expect(page.locator("[data-book-empty]")).to_have_text("この局面は定跡にありません")
     expect(page.locator(".book h3")).to_have_text("定跡 new.db")
     move(page, "7g", "7f")
@@ -98,20 +99,22 @@ def test_a_book_that_cannot_be_changed_says_so(
     problems.clear()
 
 
-def test_without_a_book_nothing_is_shown(open_page: OpenPage) -> None:
-    page = open_page()
+def test_without_a_book_nothing_is_shown(open_page: OpenPage, server: WebServer) -> None:
+    page = open_page(storage_state=remembering(server.origin, limit=100))
     expect(page.locator(".live-controls")).to_be_visible()
     expect(page.locator(".book")).to_have_count(0)
 
 
-@pytest.mark.parametrize("width", [390, 820, 1280, 1920])
-def test_the_book_fits(open_page: OpenPage, serve: Serve, tmp_path: Path, width: int) -> None:
+def test_the_book_fits(open_page: OpenPage, serve: Serve, tmp_path: Path) -> None:
     path = tmp_path / "book.db"
     path.write_text(TEXT)
-    page = open_page(serve(book=path), viewport={"width": width, "height": 900}, locale="ja-JP")
+    server = serve(book=path)
+    page = open_page(server, storage_state=remembering(server.origin, limit=100), locale="ja-JP")
     expect(page.locator("[data-book-move]")).to_have_count(2)
-    table, panel = page.locator(".book-moves").bounding_box(), page.locator(".book").bounding_box()
-    assert table is not None
-    assert panel is not None
-    assert table["x"] + table["width"] <= panel["x"] + panel["width"] + 1
-    assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0
+    for width in (390, 820, 1280, 1920):
+        page.set_viewport_size({"width": width, "height": 900})
+        table, panel = page.locator(".book-moves").bounding_box(), page.locator(".book").bounding_box()
+        assert table is not None
+        assert panel is not None
+        assert table["x"] + table["width"] <= panel["x"] + panel["width"] + 1
+        assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0

@@ -249,9 +249,8 @@ def test_page_waits_for_a_network_that_loads(open_page: OpenPage, serve: Callabl
     expect(page.locator(".banner")).to_have_count(0)
 
 
-def test_reports_of_older_requests_are_dropped(open_page: OpenPage, server: WebServer) -> None:
-    page = open_page(**limited(server, engine=False))
-    kept = page.evaluate(
+def test_reports_of_older_requests_are_dropped(modules: Page) -> None:
+    kept = modules.evaluate(
         """async () => {
         const {LiveAnalysis} = await import("/static/live/analysis.js");
         const {Game} = await import("/static/record/game.js");

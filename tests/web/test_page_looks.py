@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from patience import PATIENCE_S
 from playwright.sync_api import FloatRect, Page, expect
-from web_board import board, click, move, remembering, tap
+from web_board import board, choose_language, click, move, remembering, tap
 
 from fukayomi import analyse
 from fukayomi.web import WebServer
@@ -17,7 +17,7 @@ from fukayomi.web import WebServer
 expect.set_options(timeout=1000 * PATIENCE_S)
 OpenPage = Callable[..., Page]
 Serve = Callable[..., WebServer]
-WINDOWS = {
+WINDOWS: dict[str, dict[str, Any]] = {
     "phone": {"viewport": {"width": 390, "height": 664}, "has_touch": True, "is_mobile": True},
     "across": {"viewport": {"width": 844, "height": 390}, "has_touch": True, "is_mobile": True},
     "tablet": {"viewport": {"width": 820, "height": 1180}},
@@ -25,6 +25,8 @@ WINDOWS = {
     "laptop": {"viewport": {"width": 1280, "height": 800}},
     "desk": {"viewport": {"width": 1920, "height": 1080}},
 }
+TOUCHED, CLICKED = ("phone", "across"), ("tablet", "window", "laptop", "desk")
+"""Windows whose page takes fingers, and others: a page shows those of one kind, one after the other."""
 LEAST_WIDTH = {"phone": 355, "across": 300, "tablet": 520, "window": 400, "laptop": 540, "desk": 780}
 """Pixels of the board; the rest of the window is taken by the hands, the buttons and what stands beside."""
 SCORED = "\n".join(
@@ -67,6 +69,13 @@ def place_of(page: Page) -> FloatRect:
     return box
 
 
+def resize(page: Page, window: str) -> None:
+    """Give the page the size of another window; it is scrolled to the top."""
+    page.set_viewport_size(WINDOWS[window]["viewport"])
+    page.evaluate("scrollTo(0, 0)")
+    expect(page.locator("html")).not_to_have_class(re.compile("small-board"))
+
+
 def paste(page: Page, text: str) -> None:
     """Paste a record."""
     page.evaluate(
@@ -82,13 +91,20 @@ def paste(page: Page, text: str) -> None:
 # ------------------------------------------------------------------------------------------ the board in the window
 
 
-@pytest.mark.parametrize("window", WINDOWS)
-@pytest.mark.parametrize("locale", ["ja-JP", "en-US"])
-def test_board_is_large_and_stays_in_sight(open_report: OpenPage, analysis: Path, window: str, locale: str) -> None:
-    page = open_report(**WINDOWS[window], locale=locale)
+@pytest.mark.parametrize("windows", [TOUCHED, CLICKED])
+def test_board_is_large_and_stays_in_sight(open_report: OpenPage, analysis: Path, windows: tuple[str, ...]) -> None:
+    page = open_report(**WINDOWS[windows[0]])
+    for language in ("ja", "en"):
+        choose_language(page, language)
+        for window in windows:
+            resize(page, window)
+            page.keyboard.press("Home")
+            expect_board_in_sight(page, analysis, window)
+
+
+def expect_board_in_sight(page: Page, analysis: Path, window: str) -> None:
     size = page.viewport_size
     assert size is not None
-    page.evaluate("scrollTo(0, 0)")
     whole = place_of(page)
     assert whole["width"] >= LEAST_WIDTH[window]
     assert whole["y"] + whole["height"] <= size["height"]
@@ -166,26 +182,39 @@ def test_nothing_that_comes_and_goes_moves_the_board(
     problems[:] = [problem for problem in problems if "400" not in problem]  # the browser notes the refusal
 
 
-@pytest.mark.parametrize("window", WINDOWS)
+@pytest.mark.parametrize("windows", [TOUCHED, CLICKED])
 def test_messages_leave_the_buttons_of_the_record_free(
-    open_page: OpenPage, server: WebServer, problems: list[str], window: str
+    open_page: OpenPage, server: WebServer, problems: list[str], windows: tuple[str, ...]
 ) -> None:
-    page = open_page(storage_state=remembering(server.origin, engine=False), **WINDOWS[window])
-    move(page, "7g", "7f")
-    expect(page.locator(".moves .move")).to_have_count(2)
-    paste(page, "no record at all")
-    expect(page.locator(".banner")).to_be_visible()
-    page.evaluate("scrollTo(0, document.documentElement.scrollHeight)")
-    page.locator('[data-action="delete"]').click()
-    expect(page.locator(".moves .move")).to_have_count(1)
+    page = open_page(storage_state=remembering(server.origin, engine=False), **WINDOWS[windows[0]])
+    for window in windows:
+        resize(page, window)
+        move(page, "7g", "7f")
+        expect(page.locator(".moves .move")).to_have_count(2)
+        paste(page, "no record at all")
+        expect(page.locator(".banner")).to_be_visible()
+        page.evaluate("scrollTo(0, document.documentElement.scrollHeight)")
+        page.locator('[data-action="delete"]').click()
+        expect(page.locator(".moves .move")).to_have_count(1)
+        page.locator('[data-banner="undo"] .icon').click()
+        expect(page.locator(".banner")).to_have_count(1)
+        page.locator(".banner .icon").click()
+        expect(page.locator(".banner")).to_have_count(0)
     problems[:] = [problem for problem in problems if "400" not in problem]  # the browser notes the refusal
 
 
-@pytest.mark.parametrize("window", ["phone", "tablet", "laptop", "desk"])
-@pytest.mark.parametrize("locale", ["ja-JP", "en-US"])
-def test_new_open_paste_and_save_are_one_row(open_page: OpenPage, server: WebServer, window: str, locale: str) -> None:
-    page = open_page(storage_state=remembering(server.origin, engine=False), locale=locale, **WINDOWS[window])
-    names = ["新規", "開く", "貼り付け", "保存"] if locale == "ja-JP" else ["New", "Open", "Paste", "Save"]
+@pytest.mark.parametrize("windows", [("phone",), ("tablet", "laptop", "desk")])
+def test_new_open_paste_and_save_are_one_row(open_page: OpenPage, server: WebServer, windows: tuple[str, ...]) -> None:
+    page = open_page(storage_state=remembering(server.origin, engine=False), **WINDOWS[windows[0]])
+    for language in ("ja", "en"):
+        choose_language(page, language)
+        for window in windows:
+            resize(page, window)
+            expect_one_row(page, window, language)
+
+
+def expect_one_row(page: Page, window: str, language: str) -> None:
+    names = ["新規", "開く", "貼り付け", "保存"] if language == "ja" else ["New", "Open", "Paste", "Save"]
     parts = page.locator(".files > *")
     boxes: list[FloatRect] = []
     for name in names:
@@ -290,25 +319,25 @@ def test_graph_stands_beside_the_board_also_of_a_records_own_scores(open_page: O
     expect(page.locator("#tab-game")).to_have_attribute("aria-selected", "true")
 
 
-@pytest.mark.parametrize("window", ["phone", "laptop"])
-def test_lines_break_between_moves(open_report: OpenPage, window: str) -> None:
-    page = open_report(**WINDOWS[window], locale="ja-JP")
+def test_lines_break_between_moves(open_report: OpenPage) -> None:
+    page = open_report(**WINDOWS["phone"], locale="ja-JP")
     moves = page.locator(".mistakes .pv .nowrap, .candidates-card .line span")
-    assert moves.count() > 10
-    assert moves.evaluate_all("all => Math.max(...all.map(each => each.getClientRects().length))") == 1
+    for window in ("phone", "laptop"):
+        resize(page, window)
+        assert moves.count() > 10
+        assert moves.evaluate_all("all => Math.max(...all.map(each => each.getClientRects().length))") == 1
 
 
-@pytest.mark.parametrize("locale", ["ja-JP", "en-US"])
 @pytest.mark.parametrize("window", ["phone", "laptop"])
-def test_lines_of_the_engine_break_between_moves(
-    open_page: OpenPage, server: WebServer, window: str, locale: str
-) -> None:
-    page = open_page(storage_state=remembering(server.origin, limit=2000), locale=locale, **WINDOWS[window])
+def test_lines_of_the_engine_break_between_moves(open_page: OpenPage, server: WebServer, window: str) -> None:
+    page = open_page(storage_state=remembering(server.origin, limit=2000), **WINDOWS[window])
     expect(page.locator('.live-state[data-state="limit"]')).to_be_visible()
     moves = page.locator(".candidates .step")
-    assert moves.count() > 5
-    assert moves.evaluate_all("all => Math.max(...all.map(each => each.getClientRects().length))") == 1
-    assert moves.evaluate_all("all => Math.max(...all.map(each => each.getBoundingClientRect().height))") < 36
+    for language in ("ja", "en"):
+        choose_language(page, language)
+        assert moves.count() > 5
+        assert moves.evaluate_all("all => Math.max(...all.map(each => each.getClientRects().length))") == 1
+        assert moves.evaluate_all("all => Math.max(...all.map(each => each.getBoundingClientRect().height))") < 36
 
 
 # ------------------------------------------------------------------------------------------ arrows and tints
@@ -336,13 +365,14 @@ def test_arrows_lie_under_the_pieces_and_a_mate_is_named(open_page: OpenPage, se
     expect(page.locator('.board .arrow-label.best[data-usi="G*5b"] .badge-mate')).to_have_count(1)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_worth_is_on_the_main_board(open_page: OpenPage, scheme: str) -> None:
-    page = open_page(at="#worth", color_scheme=scheme)
+def test_worth_is_on_the_main_board(open_page: OpenPage) -> None:
+    page = open_page(at="#worth", color_scheme="light")
     expect(page.locator(".main-board .tint")).to_have_count(38)  # all but the kings
     expect(page.locator(".worth-picture")).to_be_hidden()
-    colors = page.locator(".main-board .tint.black").first.evaluate("each => getComputedStyle(each).fill")
-    assert colors == "rgb(200, 32, 28)"
+    expect(page.locator(".main-board .tint.black").first).to_have_css("fill", "rgb(200, 32, 28)")
+    page.emulate_media(color_scheme="dark")
+    expect(page.locator("body")).to_have_css("background-color", "rgb(21, 24, 28)")
+    expect(page.locator(".main-board .tint.black").first).to_have_css("fill", "rgb(200, 32, 28)")
     worth = page.locator('.worth-table tr[data-place="2h"] td').nth(1).inner_text()
     text = page.locator('.main-board .tint[data-square="2h"] ~ text').first
     expect(text).to_have_text(worth.removeprefix("+"))

@@ -8,7 +8,7 @@ import pytest
 from page_play import begin, expect_moves, expect_phase
 from patience import PATIENCE_S, until
 from playwright.sync_api import Page, WebSocketRoute, expect
-from web_board import PHONE, click, move, remembering
+from web_board import PHONE, choose_language, click, move, remembering
 
 from fukayomi.web import WebServer
 
@@ -61,11 +61,8 @@ def names(page: Page) -> list[str]:
     return page.locator(".moves .name").all_text_contents()
 
 
-@pytest.mark.parametrize("options", [{"viewport": {"width": 1280, "height": 800}}, PHONE | {"locale": "ja-JP"}])
-def test_an_sfen_outlives_a_reload_before_its_field_loses_focus(
-    open_page: OpenPage, server: WebServer, options: dict[str, object]
-) -> None:
-    page = quiet(open_page, server, **options)
+def test_an_sfen_outlives_a_reload_before_its_field_loses_focus(open_page: OpenPage, server: WebServer) -> None:
+    page = quiet(open_page, server, **PHONE, locale="ja-JP")
     page.locator('[data-action="setup"]').click()
     page.locator("#sfen").fill("4k4/9/4G4/9")  # not yet all of it
     reload(page)
@@ -201,17 +198,14 @@ def test_what_found_no_space_is_kept_with_the_next_change(open_page: OpenPage, s
     expect(page.locator('[data-banner="undo"]')).to_contain_text("保存されています")
 
 
-@pytest.mark.parametrize(
-    ("locale", "said"), [("en-US", "the server does not answer"), ("ja-JP", "サーバーが応答しません")]
-)
-def test_a_dead_server_is_told_in_words(
-    open_page: OpenPage, server: WebServer, problems: list[str], locale: str, said: str
-) -> None:
-    page = quiet(open_page, server, locale=locale)
+def test_a_dead_server_is_told_in_words(open_page: OpenPage, server: WebServer, problems: list[str]) -> None:
+    page = quiet(open_page, server)
     page.context.route(re.compile("/api/"), lambda route: route.abort())
     page.locator("#typed-move").fill("7g7f")
-    open_text(page, GAME)
-    expect(page.locator(".banners")).to_contain_text(said)
+    for language, said in (("en", "the server does not answer"), ("ja", "サーバーが応答しません")):
+        choose_language(page, language)
+        open_text(page, GAME)
+        expect(page.locator(".banners")).to_contain_text(said)
     assert all("ERR_FAILED" in each for each in problems)
     problems.clear()
 
@@ -305,39 +299,36 @@ def test_a_comment_is_never_too_long_to_be_saved(open_page: OpenPage, server: We
     assert "長" * 20_000 in Path(saved.value.path()).read_text(encoding="utf-8-sig")
 
 
-@pytest.mark.parametrize(
-    ("locale", "text"),
-    [
-        ("en-US", "game.kif: ply 1: the comment is cut to 20000 characters"),
-        ("ja-JP", "game.kif：1手目：コメントが長いため、はじめの20000文字だけを読みました"),
-    ],
-)
-def test_a_comment_that_is_cut_is_told(
-    open_page: OpenPage, server: WebServer, tmp_path: Path, locale: str, text: str
-) -> None:
+def test_a_comment_that_is_cut_is_told(open_page: OpenPage, server: WebServer, tmp_path: Path) -> None:
     path = tmp_path / "game.kif"
     path.write_text(GAME.replace("(77)\n", "(77)\n*" + "長" * 30_000 + "\n"), encoding="utf-8")
-    page = quiet(open_page, server, locale=locale)
-    page.locator("#open-file").set_input_files(path)
-    expect(page.locator(".banners")).to_contain_text(text)
-    page.locator(".moves .name", has_text="７六歩" if locale == "ja-JP" else "P-7f").click()
+    page = quiet(open_page, server)
+    for language, text in (
+        ("en", "game.kif: ply 1: the comment is cut to 20000 characters"),
+        ("ja", "game.kif：1手目：コメントが長いため、はじめの20000文字だけを読みました"),
+    ):
+        choose_language(page, language)
+        page.locator("#open-file").set_input_files(path)
+        expect(page.locator(".banners")).to_contain_text(text)
+    page.locator(".moves .name", has_text="７六歩").click()
     expect(page.locator("#comment")).to_have_value("長" * 20_000)
 
 
-@pytest.mark.parametrize("options", [{"viewport": {"width": 1280, "height": 800}}, PHONE | {"locale": "ja-JP"}])
 def test_what_is_said_of_many_files_can_be_read_and_closed(
-    open_page: OpenPage, server: WebServer, problems: list[str], options: dict[str, object]
+    open_page: OpenPage, server: WebServer, problems: list[str]
 ) -> None:
-    page = quiet(open_page, server, **options)
-    page.locator("#open-file").set_input_files(
-        [{"name": f"{n}.kif", "mimeType": "text/plain", "buffer": b"nothing"} for n in range(60)]
-    )
-    banner = page.locator(".banner", has_text="59.kif")
-    expect(banner).to_be_in_viewport(ratio=1)
-    close = banner.get_by_role("button")
-    expect(close).to_be_in_viewport(ratio=1)
-    close.click()
-    expect(banner).to_have_count(0)
+    page = quiet(open_page, server, **PHONE, locale="ja-JP")
+    for width, height in ((390, 664), (1280, 800)):
+        page.set_viewport_size({"width": width, "height": height})
+        page.locator("#open-file").set_input_files(
+            [{"name": f"{n}.kif", "mimeType": "text/plain", "buffer": b"nothing"} for n in range(60)]
+        )
+        banner = page.locator(".banner", has_text="59.kif")
+        expect(banner).to_be_in_viewport(ratio=1)
+        close = banner.get_by_role("button")
+        expect(close).to_be_in_viewport(ratio=1)
+        close.click()
+        expect(banner).to_have_count(0)
     assert all("400" in each for each in problems)
     problems.clear()
 

@@ -5,12 +5,13 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from page_play import begin, expect_phase
 from patience import PATIENCE_S, until
 from playwright.sync_api import Page, expect
-from web_board import PHONE, board, click, drag, move, place, remembering, tap
+from web_board import PHONE, board, choose_language, click, drag, move, place, remembering, tap
 
 from fukayomi import analyse
 from fukayomi.shogi import Position
@@ -53,24 +54,23 @@ def paste(page: Page, text: str) -> None:
     )
 
 
-@pytest.mark.parametrize("way", ["button", "beside", "elsewhere", "escape"])
-def test_promotion_is_taken_back_by_mouse_and_keys(open_page: OpenPage, server: WebServer, way: str) -> None:
+def test_promotion_is_taken_back_by_mouse_and_keys(open_page: OpenPage, server: WebServer) -> None:
     page = open_page(**quiet(server))
     paste(page, PROMOTING)
     expect(page.locator(".moves .move")).to_have_count(3)
     page.keyboard.press("End")
-    move(page, "8h", "2b")
-    expect(page.locator(".choice")).to_be_visible()
-    if way == "button":
-        page.locator('[data-action="cancel-promotion"]').click()
-    elif way == "beside":
-        page.locator(".choice").click(position={"x": 20, "y": 20})
-    elif way == "elsewhere":
-        page.locator(".plate").first.click()
-    else:
-        page.keyboard.press("Escape")
-    expect(page.locator(".choice")).to_have_count(0)
-    expect(page.locator(".moves .move")).to_have_count(3)
+    ways: list[Callable[[], None]] = [
+        lambda: page.locator('[data-action="cancel-promotion"]').click(),
+        lambda: page.locator(".choice").click(position={"x": 20, "y": 20}),
+        lambda: page.locator(".plate").first.click(),
+        lambda: page.keyboard.press("Escape"),
+    ]
+    for take_back in ways:
+        move(page, "8h", "2b")
+        expect(page.locator(".choice")).to_be_visible()
+        take_back()
+        expect(page.locator(".choice")).to_have_count(0)
+        expect(page.locator(".moves .move")).to_have_count(3)
     drag(page, "8h", "2b")  # by a drag as well, and then it is made
     expect(page.locator(".choice")).to_be_visible()
     page.get_by_role("button", name="Promote", exact=True).click()
@@ -94,28 +94,29 @@ def test_promotion_is_taken_back_by_touch(open_page: OpenPage, server: WebServer
     expect(page.locator(".moves .move")).to_have_count(3)
 
 
-@pytest.mark.parametrize("language", [0, 1], ids=["japanese", "english"])
-def test_illegal_moves_say_why(open_page: OpenPage, server: WebServer, language: int) -> None:
-    page = open_page(**quiet(server), locale=("ja-JP", "en-US")[language])
+def test_illegal_moves_say_why(open_page: OpenPage, server: WebServer) -> None:
+    page = open_page(**quiet(server))
     situation = page.locator(".situation")
-    for sfen, (origin, goal, *words) in FAULTS.items():
-        paste(page, f"sfen {sfen}")
-        expect(page.locator(".board .pieces use")).to_have_count(len(re.findall("[a-zA-Z]", sfen.split()[0])))
-        if ":" in origin:
-            page.locator(f'[data-place="{origin}"]').click()
-        else:
-            click(page, origin)
-        expect(page.locator(".selected")).to_have_count(1)
-        click(page, goal)
-        expect(situation).to_have_text(words[language])
-        expect(page.locator("#spoken")).to_have_text(words[language])
-    page.locator('[data-action="new"]').click()
-    expect(situation).to_have_text("")
-    click(page, "3c")
-    expect(situation).to_have_text(("先手の手番です", "It is Black's turn")[language])
-    move(page, "7g", "7f")
-    expect(page.locator(".moves .move")).to_have_count(2)
-    expect(situation).to_have_text("")  # said of a position that is not on the board any more
+    for language, name in enumerate(("ja", "en")):
+        choose_language(page, name)
+        for sfen, (origin, goal, *words) in FAULTS.items():
+            paste(page, f"sfen {sfen}")
+            expect(page.locator(".board .pieces use")).to_have_count(len(re.findall("[a-zA-Z]", sfen.split()[0])))
+            if ":" in origin:
+                page.locator(f'[data-place="{origin}"]').click()
+            else:
+                click(page, origin)
+            expect(page.locator(".selected")).to_have_count(1)
+            click(page, goal)
+            expect(situation).to_have_text(words[language])
+            expect(page.locator("#spoken")).to_have_text(words[language])
+        page.locator('[data-action="new"]').click()
+        expect(situation).to_have_text("")
+        click(page, "3c")
+        expect(situation).to_have_text(("先手の手番です", "It is Black's turn")[language])
+        move(page, "7g", "7f")
+        expect(page.locator(".moves .move")).to_have_count(2)
+        expect(situation).to_have_text("")  # said of a position that is not on the board any more
 
 
 def test_arrow_keys_step_after_a_click_on_a_tab(open_page: OpenPage, server: WebServer) -> None:
@@ -145,10 +146,9 @@ def test_moves_are_typed_in_western_notation(open_page: OpenPage, server: WebSer
             expect(page.locator(".moves .current .name")).to_have_text(name)
 
 
-def test_typed_moves_of_all_notations_mean_the_same(open_page: OpenPage, server: WebServer) -> None:
-    page = open_page(**quiet(server))
+def test_typed_moves_of_all_notations_mean_the_same(modules: Page) -> None:
     position = Position.from_usi("startpos moves 7g7f 3c3d 8h2b+ 3a2b")
-    found = page.evaluate(
+    found = modules.evaluate(
         """async ([sfen, legal]) => {
           const {parse, typedMoves, western} = await import("/static/position.js");
           const position = parse(sfen);
@@ -183,68 +183,63 @@ def test_siblings_stand_apart_and_branches_of_the_next_move_are_chosen(open_page
 # ------------------------------------------------------------------------------------------ the quiz
 
 
-@pytest.fixture
-def documents(tmp_path: Path, short_game: Path) -> Callable[[float], Path]:
-    """Makes a document whose mistakes have one line only, with a win rate for the side to move."""
+@pytest.fixture(scope="module")
+def analysis(tmp_path_factory: pytest.TempPathFactory, short_game: Path) -> str:
+    """The document of the beginning of the example game."""
+    folder = tmp_path_factory.mktemp("quiz")
+    analyse(short_game, nodes=40, network="<hash>").save(folder)
+    return (folder / "analysis.json").read_text(encoding="utf-8")
 
-    def make(rate: float) -> Path:
-        analyse(short_game, nodes=40, network="<hash>").save(tmp_path)
-        path = tmp_path / "analysis.json"
-        found = json.loads(path.read_text(encoding="utf-8"))
-        for each in found["moves"]:
-            if each["mistake"]:
-                position = next(at for at in found["positions"] if at["ply"] == each["ply"] - 1)
-                del position["lines"][1:]
-                position["lines"][0]["win_rate"] = rate if each["color"] == "black" else 1 - rate
-        path.write_text(json.dumps(found), encoding="utf-8")
-        return path
 
-    return make
+def first_question(document: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The first mistake, and the position before it."""
+    question = next(each for each in document["moves"] if each["mistake"])
+    return question, next(each for each in document["positions"] if each["ply"] == question["ply"] - 1)
+
+
+def begin_quiz(page: Page, document: dict[str, Any]) -> None:
+    """Open a document, and ask for the first better move."""
+    text = json.dumps(document).encode()
+    page.locator("#open-document").set_input_files(
+        [{"name": "analysis.json", "mimeType": "application/json", "buffer": text}]
+    )
+    page.locator('[data-action="quiz"]').click()
+    expect(page.locator(".quiz")).to_have_attribute("data-state", "asked")
 
 
 @pytest.mark.parametrize(("rate", "verdict"), [(0.0, "right"), (0.999, "wrong")])
-@pytest.mark.parametrize("locale", ["ja-JP", "en-US"])
 def test_quiz_searches_moves_that_the_report_has_no_line_of(
-    open_page: OpenPage, server: WebServer, documents: Callable[[float], Path], rate: float, verdict: str, locale: str
+    open_page: OpenPage, server: WebServer, analysis: str, rate: float, verdict: str
 ) -> None:
-    path = documents(rate)
-    found = json.loads(path.read_text(encoding="utf-8"))
-    question = next(each for each in found["moves"] if each["mistake"])
-    at = next(each for each in found["positions"] if each["ply"] == question["ply"] - 1)
+    document = json.loads(analysis)
+    question, at = first_question(document)
+    del at["lines"][1:]
+    at["lines"][0]["win_rate"] = rate if question["color"] == "black" else 1 - rate
     position = Position.from_sfen(at["sfen"])
     known = {question["move"], at["lines"][0]["pv"][0]}
     steps = [each.usi() for each in position.legal_moves if each.usi() not in known and not each.is_drop]
     tried = next(usi for usi in steps if sum(each[:4] == usi[:4] for each in steps) == 1)
-    page = open_page(at="#game", **quiet(server), locale=locale)
-    page.locator("#open-document").set_input_files(path)
-    page.locator('[data-action="quiz"]').click()
-    expect(page.locator(".quiz")).to_have_attribute("data-state", "asked")
+    page = open_page(at="#game", **quiet(server), locale="ja-JP")
+    begin_quiz(page, document)
     click(page, tried[:2])
     page.locator(".board .target").first.wait_for()
     board(page).click(position=place(page, tried[2:4]))  # type: ignore[arg-type]
     expect(page.locator(".quiz")).to_have_attribute("data-state", verdict)
-    if locale == "ja-JP":
-        expect(page.locator(".quiz strong")).to_contain_text(re.compile("[☗☖]"))
-        assert not re.search("[A-Z]-", page.locator(".quiz strong").inner_text())
+    expect(page.locator(".quiz strong")).to_contain_text(re.compile("[☗☖]"))
+    assert not re.search("[A-Z]-", page.locator(".quiz strong").inner_text())
 
 
 @pytest.mark.parametrize(("behind", "verdict"), [(0.04, "right"), (0.06, "wrong")])
 def test_quiz_takes_a_candidate_that_is_hardly_worse_than_the_best(
-    open_page: OpenPage, server: WebServer, short_game: Path, tmp_path: Path, behind: float, verdict: str
+    open_page: OpenPage, server: WebServer, analysis: str, behind: float, verdict: str
 ) -> None:
-    analyse(short_game, nodes=40, network="<hash>").save(tmp_path)
-    path = tmp_path / "analysis.json"
-    found = json.loads(path.read_text(encoding="utf-8"))
-    question = next(each for each in found["moves"] if each["mistake"])
-    at = next(each for each in found["positions"] if each["ply"] == question["ply"] - 1)
+    document = json.loads(analysis)
+    question, at = first_question(document)
     best, *others = at["lines"]
     tried = next(line for line in others if line["pv"][0] != question["move"] and "*" not in line["pv"][0])
     tried["win_rate"] = best["win_rate"] - (behind if question["color"] == "black" else -behind)
-    path.write_text(json.dumps(found), encoding="utf-8")
     page = open_page(at="#game", **quiet(server))
-    page.locator("#open-document").set_input_files(path)
-    page.locator('[data-action="quiz"]').click()
-    expect(page.locator(".quiz")).to_have_attribute("data-state", "asked")
+    begin_quiz(page, document)
     move(page, tried["pv"][0][:2], tried["pv"][0][2:4])
     expect(page.locator(".quiz")).to_have_attribute("data-state", verdict)
 
@@ -252,20 +247,19 @@ def test_quiz_takes_a_candidate_that_is_hardly_worse_than_the_best(
 # ------------------------------------------------------------------------------------------ strength and sounds
 
 
-@pytest.mark.parametrize(
-    ("locale", "hard", "own"), [("en-US", "Hard", "As chosen below"), ("ja-JP", "強い", "下で選んだ強さ")]
-)
-def test_strengths_have_names(open_page: OpenPage, locale: str, hard: str, own: str) -> None:
-    page = open_page(at="#play", locale=locale)
+def test_strengths_have_names(open_page: OpenPage) -> None:
+    page = open_page(at="#play")
     level = page.locator('select[name="play.level"]')
     expect(level).to_have_value("medium")
-    level.select_option(label=hard)
-    expect(page.locator('select[name="play.nodes"]')).to_have_value("800")
-    level.select_option("beginner")
-    expect(page.locator('select[name="play.nodes"]')).to_have_value("1")
-    expect(page.locator('select[name="play.temperature"]')).to_have_value("1.5")
-    page.locator('select[name="play.nodes"]').select_option("200")
-    expect(level.locator("option:checked")).to_have_text(own)
+    for language, hard, own in (("en", "Hard", "As chosen below"), ("ja", "強い", "下で選んだ強さ")):
+        choose_language(page, language)
+        level.select_option(label=hard)
+        expect(page.locator('select[name="play.nodes"]')).to_have_value("800")
+        level.select_option("beginner")
+        expect(page.locator('select[name="play.nodes"]')).to_have_value("1")
+        expect(page.locator('select[name="play.temperature"]')).to_have_value("1.5")
+        page.locator('select[name="play.nodes"]').select_option("200")
+        expect(level.locator("option:checked")).to_have_text(own)
     level.select_option("strongest")
     expect(page.locator('select[name="play.timeMs"]')).to_have_value("10000")
 

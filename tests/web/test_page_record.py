@@ -110,8 +110,15 @@ def test_record_is_saved_in_four_formats(open_page: OpenPage, server: WebServer,
             assert "mine" in path.read_text(encoding="utf-8")
 
 
-def test_record_is_pasted_and_dropped(open_page: OpenPage, server: WebServer) -> None:
+def test_record_is_pasted_and_dropped_and_what_is_none_is_refused(
+    open_page: OpenPage, server: WebServer, problems: list[str]
+) -> None:
     page = open_page(storage_state=remembering(server.origin, engine=False))
+    page.locator("#open-file").set_input_files(
+        [{"name": "x.kif", "mimeType": "text/plain", "buffer": b"\x00\xff" * 50}]
+    )
+    expect(page.locator(".banner")).to_contain_text("Cannot read the record")
+    problems[:] = [problem for problem in problems if "400" not in problem]  # the browser notes the refusal
     page.locator("summary", has_text="Paste").click()
     page.get_by_label("A record").fill("position startpos moves 7g7f 3c3d")
     page.locator(".menu").get_by_role("button", name="Open").click()
@@ -134,15 +141,6 @@ def test_record_is_pasted_and_dropped(open_page: OpenPage, server: WebServer) ->
         KIF,
     )
     expect(names(page)).to_have_count(6)
-
-
-def test_what_is_no_record_is_refused(open_page: OpenPage, server: WebServer, problems: list[str]) -> None:
-    page = open_page(storage_state=remembering(server.origin, engine=False))
-    page.locator("#open-file").set_input_files(
-        [{"name": "x.kif", "mimeType": "text/plain", "buffer": b"\x00\xff" * 50}]
-    )
-    expect(page.locator(".banner")).to_contain_text("Cannot read the record")
-    problems[:] = [problem for problem in problems if "400" not in problem]  # the browser notes the refusal
 
 
 def test_records_of_the_command_line_open_with_the_page(
@@ -175,7 +173,8 @@ def test_record_outlives_a_reload(open_page: OpenPage, serve: Callable[..., WebS
     expect(page.locator(".moves button.move")).to_have_count(31)
 
 
-def test_menus_close_by_escape_and_by_a_press_elsewhere(page: Page) -> None:
+def test_menus_close_by_escape_and_by_a_press_elsewhere(open_page: OpenPage, server: WebServer) -> None:
+    page = open_page(storage_state=remembering(server.origin, engine=False))
     paste, save = (page.locator("details.menu", has_text=text) for text in ("Paste", "Save"))
     paste.locator("summary").click()
     page.locator("#pasted").fill("startpos")

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable
+from math import exp
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +64,7 @@ def test_game_is_analysed_with_progress_and_stopped(open_page: OpenPage, serve: 
     assert found.is_complete
 
 
-def test_graph_mistakes_and_figures(report: Page, analysis: Path) -> None:
+def test_graph_mistakes_figures_and_accuracy(report: Page, analysis: Path) -> None:
     found = document(analysis)
     mistakes = sorted((move for move in found["moves"] if move["mistake"]), key=lambda move: move["ply"])
     assert len(mistakes) > 2
@@ -88,6 +89,11 @@ def test_graph_mistakes_and_figures(report: Page, analysis: Path) -> None:
     side = found["sides"]["black"]
     expect(black).to_contain_text(f"{100 * side['agreement']:.0f} %")
     expect(black).to_contain_text(f"{100 * side['average_loss']:.2f} %")
+    for color in ("black", "white"):  # the accuracy is the mean of the moves
+        losses = [100 * move["loss"] for move in found["moves"] if move["color"] == color]
+        shares = [max(0.0, min(100.0, 103.1668 * exp(-0.04354 * loss) - 3.1669)) for loss in losses]
+        mean = sum(shares) / len(shares)
+        expect(report.locator(f'.players [data-color="{color}"] .number').nth(2)).to_have_text(f"{mean:.1f}")
     report.get_by_label("Centipawns").check()
     expect(report.locator(".graph .y").first).to_have_text("-2000")
     report.get_by_label("Centipawns").uncheck()
@@ -103,16 +109,6 @@ def test_report_stays_when_the_game_goes_on(report: Page, short_game: Path) -> N
     expect(report.locator(".moves .current .ply")).to_have_text("31")
     expect(report.locator(".graph")).to_be_visible()
     expect(report.locator(".position-card .kind")).to_have_count(0)
-
-
-def test_accuracy_is_the_mean_of_the_moves(report: Page, analysis: Path) -> None:
-    from math import exp
-
-    for color in ("black", "white"):
-        losses = [100 * move["loss"] for move in document(analysis)["moves"] if move["color"] == color]
-        shares = [max(0.0, min(100.0, 103.1668 * exp(-0.04354 * loss) - 3.1669)) for loss in losses]
-        mean = sum(shares) / len(shares)
-        expect(report.locator(f'.players [data-color="{color}"] .number').nth(2)).to_have_text(f"{mean:.1f}")
 
 
 def test_folder_of_an_analysis_opens_as_a_report(
@@ -166,10 +162,14 @@ def test_quiz_asks_for_better_moves(report: Page, analysis: Path) -> None:
     expect(report.locator(".graph")).to_be_visible()
 
 
-def test_quiz_goes_on_when_the_reader_comes_back(report: Page, analysis: Path) -> None:
+def test_quiz_goes_on_when_the_reader_comes_back_and_after_a_reload(report: Page, analysis: Path) -> None:
     asked = [move for move in document(analysis)["moves"] if move["mistake"]]
     report.get_by_role("button", name="Quiz from the mistakes").click()
     report.get_by_role("button", name="Show the answer").click()
+    expect(report.locator(".quiz strong")).to_contain_text("Answer: ")
+    answer = report.locator(".quiz strong").inner_text()
+    report.reload()
+    expect(report.locator(".quiz strong")).to_have_text(answer)
     report.get_by_role("button", name="Next question").click()
     report.locator("#tab-analyse").click()
     report.keyboard.press("End")
@@ -181,17 +181,6 @@ def test_quiz_goes_on_when_the_reader_comes_back(report: Page, analysis: Path) -
         report.evaluate(f"Object.defineProperty(document, 'hidden', {{get: () => {is_hidden}, configurable: true}})")
         report.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
         expect(report.locator(".quiz")).to_contain_text("Question 2")
-
-
-def test_quiz_outlives_a_reload(report: Page, analysis: Path) -> None:
-    asked = [move for move in document(analysis)["moves"] if move["mistake"]]
-    report.get_by_role("button", name="Quiz from the mistakes").click()
-    report.get_by_role("button", name="Show the answer").click()
-    expect(report.locator(".quiz strong")).to_contain_text("Answer: ")
-    answer = report.locator(".quiz strong").inner_text()
-    report.reload()
-    expect(report.locator(".quiz strong")).to_have_text(answer)
-    report.get_by_role("button", name="Next question").click()
     report.keyboard.press("End")
     report.reload()
     expect(report.locator(".quiz")).to_contain_text("Question 2")

@@ -35,8 +35,8 @@ def signed(value: float | None) -> str:
     return "–" if value is None else f"{round(value):+d}".replace("-", "−").replace("+0", "0")
 
 
-def test_values_of_the_position_on_the_board_and_of_the_next(open_page: OpenPage) -> None:
-    page = open_page(at="#worth")
+def test_values_of_the_position_on_the_board_and_of_the_next_side_by_side(open_page: OpenPage) -> None:
+    page = open_page(at="#worth", viewport={"width": 1280, "height": 900})
     paste(page, LINE)
     expect(page.locator(".record [data-node]")).to_have_count(4)
     page.keyboard.press("End")
@@ -51,6 +51,16 @@ def test_values_of_the_position_on_the_board_and_of_the_next(open_page: OpenPage
     page.keyboard.press("Home")
     expect(page.locator('.worth-table tr[data-place="B*"]')).to_have_count(0)
     expect(page.locator(".worth-table tbody tr")).to_have_count(38)
+    expect(page.locator(".worth-table tbody tr td:nth-child(6)").first).not_to_be_empty()
+    assert page.locator(".worth-table").evaluate(  # it lies beside the moves
+        "table => table.getBoundingClientRect().right <= table.parentElement.getBoundingClientRect().right"
+    )
+    page.locator('[data-action="beside"]').click()
+    page.keyboard.press("End")
+    expect(page.locator(".worth-differences tbody tr")).to_have_count(10)
+    expect(page.locator(".worth-picture")).to_have_attribute("alt", re.compile("ply 0, 3"))
+    page.locator('[data-action="beside"]').click()
+    expect(page.locator(".worth-differences")).to_have_count(0)
 
 
 def test_three_views_sort_the_table_and_draw_the_board(open_page: OpenPage) -> None:
@@ -81,18 +91,6 @@ def test_combinations_of_chosen_pieces_by_taps(open_page: OpenPage) -> None:
     expect(page.locator(".worth-together tbody tr")).to_have_count(4)
 
 
-def test_two_positions_side_by_side(open_page: OpenPage) -> None:
-    page = open_page(at="#worth")
-    paste(page, LINE)
-    expect(page.locator(".worth-table tbody tr")).to_have_count(38)
-    page.locator('[data-action="beside"]').click()
-    page.keyboard.press("End")
-    expect(page.locator(".worth-differences tbody tr")).to_have_count(10)
-    expect(page.locator(".worth-picture")).to_have_attribute("alt", re.compile("ply 0, 3"))
-    page.locator('[data-action="beside"]').click()
-    expect(page.locator(".worth-differences")).to_have_count(0)
-
-
 def test_question_that_is_refused_is_asked_once(open_page: OpenPage, server: WebServer, problems: list[str]) -> None:
     page = open_page(at="#worth", storage_state=remembering(server.origin, engine=False))
     expect(page.locator(".worth-table")).to_be_visible()
@@ -112,12 +110,3 @@ def test_question_that_is_refused_is_asked_once(open_page: OpenPage, server: Web
     page.locator("#tab-worth").click()  # then it is tried again
     expect(page.locator(".worth-table")).to_be_visible()
     problems[:] = [problem for problem in problems if "503" not in problem]
-
-
-def test_the_table_lies_beside_the_moves(open_page: OpenPage) -> None:
-    page = open_page(at="#worth", viewport={"width": 1280, "height": 900})
-    expect(page.locator(".worth-table tbody tr")).to_have_count(38)
-    expect(page.locator(".worth-table tbody tr td:nth-child(6)").first).not_to_be_empty()
-    assert page.locator(".worth-table").evaluate(
-        "table => table.getBoundingClientRect().right <= table.parentElement.getBoundingClientRect().right"
-    )

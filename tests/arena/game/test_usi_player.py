@@ -38,26 +38,28 @@ def check_lost(played: PlayedGame, color: str, kind: Termination) -> None:
     assert (played.failure.engine, played.failure.kind) == ("bad", kind)
 
 
-@pytest.mark.parametrize("color", ["black", "white"])
 @pytest.mark.parametrize(
-    ("mode", "kind", "detail"),
+    ("mode", "color", "kind", "detail"),
     [
-        ("crash-start", CRASH, "exit code 3\nno model"),
-        ("crash-usi", CRASH, "exit code 4"),
-        ("crash-isready", CRASH, "exit code 5"),
-        ("crash-go", CRASH, "exit code 7\nout of memory"),
-        ("crash-go:2", CRASH, "exit code 7\nout of memory"),
-        ("crash-after", CRASH, "exit code 8"),
-        ("abort", CRASH, "SIGABRT"),
-        ("close-stdout", CRASH, "closed its output"),
-        ("flood-usi", PROTOCOL, "more than 100000 lines"),
-        ("flood-lines", PROTOCOL, "more than 100000 lines"),
-        ("flood-line:2", PROTOCOL, "10000000 bytes"),
-        ("flood-bytes", PROTOCOL, "10000000 bytes"),
-        ("flood-after", PROTOCOL, "more than 100000 lines"),
+        ("crash-start", "black", CRASH, "exit code 3\nno model"),
+        ("crash-usi", "white", CRASH, "exit code 4"),
+        ("crash-isready", "black", CRASH, "exit code 5"),
+        ("crash-isready", "white", CRASH, "exit code 5"),
+        ("crash-go", "black", CRASH, "exit code 7\nout of memory"),
+        ("crash-go", "white", CRASH, "exit code 7\nout of memory"),
+        ("crash-go:2", "black", CRASH, "exit code 7\nout of memory"),
+        ("crash-after", "black", CRASH, "exit code 8"),
+        ("crash-after", "white", CRASH, "exit code 8"),
+        ("abort", "black", CRASH, "SIGABRT"),
+        ("close-stdout", "white", CRASH, "closed its output"),
+        ("flood-usi", "black", PROTOCOL, "more than 100000 lines"),
+        ("flood-lines", "white", PROTOCOL, "more than 100000 lines"),
+        ("flood-line:2", "black", PROTOCOL, "10000000 bytes"),
+        ("flood-bytes", "white", PROTOCOL, "10000000 bytes"),
+        ("flood-after", "black", PROTOCOL, "more than 100000 lines"),
     ],
 )
-def test_who_fails_loses(player_of: Players, mode: str, kind: Termination, detail: str, color: str) -> None:
+def test_who_fails_loses(player_of: Players, mode: str, color: str, kind: Termination, detail: str) -> None:
     bad, good = player_of("bad", mode), player_of("good")
     played = play(bad, good, color)
     check_lost(played, color, kind)
@@ -68,17 +70,17 @@ def test_who_fails_loses(player_of: Players, mode: str, kind: Termination, detai
     assert play(player_of("next"), good, color, max_plies=2).failure is None
 
 
-@pytest.mark.parametrize("color", ["black", "white"])
 @pytest.mark.parametrize(
-    ("mode", "rules"),
+    ("mode", "color", "rules"),
     [
-        ("mute-usi", {"start_timeout_ms": 500}),
-        ("mute-isready", {"ready_timeout_ms": 2000}),
-        ("mute-go", {"stall_ms": 2000}),
-        ("mute-go:2", {"stall_ms": 2000}),
+        ("mute-usi", "black", {"start_timeout_ms": 500}),
+        ("mute-isready", "white", {"ready_timeout_ms": 2000}),
+        ("mute-go", "black", {"stall_ms": 2000}),
+        ("mute-go", "white", {"stall_ms": 2000}),
+        ("mute-go:2", "white", {"stall_ms": 2000}),
     ],
 )
-def test_who_does_not_answer_loses(player_of: Players, mode: str, rules: dict[str, int], color: str) -> None:
+def test_who_does_not_answer_loses(player_of: Players, mode: str, color: str, rules: dict[str, int]) -> None:
     good = player_of("good")
     good.prepare(patient())  # so that the short wait is the bad engine's alone
     begin = time.monotonic()
@@ -151,8 +153,7 @@ def test_a_death_is_reported_beside_a_game_that_the_opponent_lost(player_of: Pla
 # ---------------------------------------------------------------------------------------------- answers
 
 
-@pytest.mark.parametrize("mode", ["twice", "twice-later:50"])
-@pytest.mark.parametrize("color", ["black", "white"])
+@pytest.mark.parametrize(("mode", "color"), [("twice", "black"), ("twice", "white"), ("twice-later:50", "white")])
 def test_a_second_answer_is_never_the_next_ones(player_of: Players, mode: str, color: str) -> None:
     bad, good = player_of("bad", mode), player_of("good", "slow:1000")
     played = play(bad, good, color, max_plies=5)

@@ -69,9 +69,9 @@ def test_strategies_are_those_of_the_lines_up_to_the_ply(tmp_path: Path, matcher
 
 def test_known_sets_by_cshogi(shared_data: Path, matcher: Matcher) -> None:
     files = [shared_data / "openings" / name for name in ("taya36_2020-11-06.sfen", "records2016_10818.sfen")]
-    lines = [[line.split()[2:26] for line in file.read_text().splitlines()[:2000]] for file in files]
+    lines = [[line.split()[2:26] for line in file.read_text().splitlines()[:1000]] for file in files]
     keys = [[key(moves) for moves in one] for one in lines]
-    sets = [read_openings(file)[:2000] for file in files]
+    sets = [read_openings(file)[:1000] for file in files]
     for mine, found in enumerate(compare_positions(sets[0], sets[1], 24, matcher)):
         other = 1 - mine
         others, positions = {tuple(moves) for moves in lines[other]}, set(keys[other])

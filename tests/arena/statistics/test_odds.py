@@ -67,11 +67,11 @@ def assert_trustworthy(runs: int, truth: float, games: int, most_bias: float = 0
 
 
 def test_intervals_cover_the_truth() -> None:
-    assert_trustworthy(150, truth=30_000, games=80)
+    assert_trustworthy(100, truth=30_000, games=80)
 
 
 def test_intervals_cover_the_truth_with_draws_and_openings_that_favour_a_side() -> None:
-    assert_trustworthy(100, truth=30_000, games=80, draws=0.4, bias=1.0)
+    assert_trustworthy(60, truth=30_000, games=80, draws=0.4, bias=1.0)
 
 
 @pytest.mark.soak

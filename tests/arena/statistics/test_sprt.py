@@ -173,7 +173,7 @@ def benchmark() -> Iterator[ModuleType]:
 def test_simulated_matches_keep_the_error_rates(
     benchmark: ModuleType, condition: int, by_pairs: bool, model: SprtModel
 ) -> None:
-    matches = 600
+    matches = 400
     error = math.sqrt(0.05 * 0.95 / matches)
     for seed, truth in enumerate(("H0", "H1")):
         line = benchmark.measure(benchmark.CONDITIONS[condition], model, by_pairs, truth, matches, seed)
@@ -187,6 +187,6 @@ def test_simulated_matches_keep_the_error_rates(
 
 
 def test_the_benchmark_prints_its_lines() -> None:
-    report = figures_of("sprt.py", "--matches", 10)
+    report = figures_of("sprt.py", "--matches", 2)
     assert (report["elo0"], report["elo1"], len(report["lines"])) == (0, 20, 3 * 2 * 2 * 2)
     assert all(0 <= line["wrong_low"] <= line["wrong"] <= line["wrong_high"] for line in report["lines"])

@@ -172,8 +172,8 @@ def test_lines_by_year() -> None:
     for lettering in (find_lettering(), ENGLISH):
         names = ["角換わり", "後手四間飛車,先手船囲い"]
         assert ElementTree.fromstring(draw_years(tables, names, "svg", lettering)).tag.endswith("svg")
-        one, both = (size_of(draw_years(tables, names[:count], "png", lettering)) for count in (1, 2))
-        assert one != both, "a panel for each row"
+        one, both = (plot_years(tables, names[:count], lettering=lettering).get_size_inches() for count in (1, 2))
+        assert tuple(one) != tuple(both), "a panel for each row"
 
 
 def test_a_panel_for_each_engine_up_to_a_limit() -> None:
@@ -181,8 +181,7 @@ def test_a_panel_for_each_engine_up_to_a_limit() -> None:
     many = count(
         [play(EXCHANGE, black=f"engine {n}") for n in range(2 * MAX_PANELS)], StrategyCounts(by=SplitBy.ENGINE)
     )
-    low = size_of(draw_shares(few, "png", ENGLISH))[1]
-    high = size_of(draw_shares(many.tables(), "png", ENGLISH))[1]
+    low, high = (plot_shares(tables, lettering=ENGLISH).canvas.get_width_height()[1] for tables in (few, many.tables()))
     assert low < high < 20_000
 
 

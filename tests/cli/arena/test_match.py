@@ -490,7 +490,7 @@ def test_other_settings_are_refused(tmp_path: Path, basics: list[str], openings:
 def test_a_killed_match_goes_on_with_exactly_its_games(tmp_path: Path, basics: list[str]) -> None:
     out = tmp_path / "out"
     arguments = [*engine("a", "slow=0.02"), *engine("b"), *engine("c"), "--games", 24, *basics, "--concurrency", 2]
-    for number, delay_s in enumerate((0.0, 0.004, 0.02, 0.05)):
+    for number, delay_s in enumerate((0.0, 0.02)):
         with start(*arguments) as process:
             wait_for_games(process, 1 + number)
             time.sleep(delay_s)
@@ -508,13 +508,12 @@ def test_a_killed_match_goes_on_with_exactly_its_games(tmp_path: Path, basics: l
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
-@pytest.mark.parametrize("to_all", [False, True], ids=["alone", "with-engines"])
-def test_ctrl_c_ends_in_order_and_says_how_to_go_on(tmp_path: Path, basics: list[str], to_all: bool) -> None:
+def test_ctrl_c_ends_in_order_and_says_how_to_go_on(tmp_path: Path, basics: list[str]) -> None:
     """A terminal sends the signal to all processes in the foreground, engines among them if they were not kept out."""
     arguments = [*engine("a", "slow=0.01"), *engine("b"), "--games", 500, *basics, "--json"]
     with start(*arguments) as process:
         wait_for_games(process, 2)
-        (os.killpg if to_all else os.kill)(process.pid, signal.SIGINT)
+        os.killpg(process.pid, signal.SIGINT)
         printed, said = process.communicate(timeout=600)
         assert process.returncode == 130
     found = json.loads(printed)
@@ -537,8 +536,10 @@ def test_two_runs_do_not_meet_and_readers_may_look_on(tmp_path: Path, basics: li
         assert code == 1
         assert f"another process is working in {tmp_path / 'out'}" in complaint
         assert list(read_games([tmp_path / "out"]))
-        process.send_signal(signal.SIGINT)
-        process.communicate(timeout=600)
+        process.send_signal(signal.SIGINT)  # to this process alone
+        _, said = process.communicate(timeout=600)
+    assert process.returncode == 130
+    assert "Run the same command again to resume" in said
 
 
 # ---------------------------------------------------------------------------------------------------- engines that fail

@@ -189,21 +189,10 @@ def test_a_program_that_a_node_lacks_is_named_with_the_node(basics: list[str], c
 
 
 @needs_ray
-@pytest.mark.parametrize(
-    ("address", "complaint"),
-    [
-        ("nowhere", "'nowhere' is not the address of a Ray cluster: auto, HOST:PORT or ray://HOST:PORT"),
-        ("127.0.0.1:1", "no Ray cluster answers at 127.0.0.1:1: "),
-        ("ray://127.0.0.1:1", "no Ray cluster answers at ray://127.0.0.1:1: "),
-    ],
-    ids=["word", "port", "client-port"],
-)
-def test_a_cluster_that_cannot_be_reached_is_said_at_once(
-    tmp_path: Path, basics: list[str], address: str, complaint: str
-) -> None:
-    code, printed, said = finish(*engine("a"), *engine("b"), "--games", 2, *basics, "--ray", address)
+def test_a_cluster_that_cannot_be_reached_is_said_at_once(tmp_path: Path, basics: list[str]) -> None:
+    code, printed, said = finish(*engine("a"), *engine("b"), "--games", 2, *basics, "--ray", "ray://127.0.0.1:1")
     assert (code, printed) == (1, "")
-    assert said.startswith(f"error: {complaint}")
+    assert said.startswith("error: no Ray cluster answers at ray://127.0.0.1:1: ")
     assert said.count("\n") == 1
     assert not (tmp_path / "out").exists()
 

@@ -16,6 +16,7 @@ import pytest
 from patience import PATIENCE_S, until
 from places import HELPERS
 
+from fukayomi.files.lock import FolderLock
 from fukayomi.shogi.formats import read_record
 
 ENGINE = shlex.join([sys.executable, str(HELPERS / "random_engine.py")])
@@ -136,8 +137,8 @@ def test_the_first_ctrl_c_leaves_after_the_game_and_the_second_resigns(start: St
     assert server.wait(PATIENCE_S) == 0
 
 
-def test_errors_are_one_line_and_name_the_remedy(start: Start, port: int, tmp_path: Path) -> None:
-    cases = [
+def test_errors_are_one_line_and_name_the_remedy(port: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for arguments, password, said, code in (
         (client("one", port), None, "set FUKAYOMI_CSA_PASSWORD", 1),
         (client("one", port, "--password-file", tmp_path / "none"), None, "none: No such file", 1),
         (client("a b", port), "x", "--name: 'a b' is not 1 to 64 letters, digits, _ @ . and -", 2),
@@ -147,27 +148,30 @@ def test_errors_are_one_line_and_name_the_remedy(start: Start, port: int, tmp_pa
         (client("one", port, "--option", "USI_Nothing=1"), "x", "USI_Nothing", 1),
         (["serve", "--port", port, "--clock", "nodes=5"], "x", "--clock", 2),
         (["serve", "--host", "203.0.113.1", "--port", port], "x", "cannot listen at 203.0.113.1", 1),
-    ]
-    started = [(start(*arguments, password=password), said, code) for arguments, password, said, code in cases]
-    for process, said, code in started:
-        _, error = process.communicate(timeout=PATIENCE_S)
+    ):
+        monkeypatch.delenv("FUKAYOMI_CSA_PASSWORD", raising=False)
+        if password is not None:
+            monkeypatch.setenv("FUKAYOMI_CSA_PASSWORD", password)
+        found, _, error = command_runs.run("csa", *arguments)
         assert said in error
-        assert "Traceback" not in error
-        assert process.returncode == code, error
+        assert found == code, error
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
-def test_a_log_on_a_full_disk_ends_and_the_program_goes_on(start: Start, port: int) -> None:
-    process = start(*client("one", port, "--reconnects", 0, "--log", "/dev/full"))
-    _, error = process.communicate(timeout=PATIENCE_S)
+def test_a_log_on_a_full_disk_ends_and_the_program_goes_on(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FUKAYOMI_CSA_PASSWORD", "moonlight")
+    code, _, error = command_runs.run("csa", *client("one", port, "--reconnects", 0, "--log", "/dev/full"))
     assert error.count("/dev/full: No space left on device; the log ends here") == 1
     assert f"cannot connect to 127.0.0.1:{port}" in error
-    assert (process.returncode, "Traceback" in error) == (1, False)
+    assert code == 1
 
 
-def test_two_processes_do_not_share_a_folder_of_records(start: Start, port: int, tmp_path: Path) -> None:
-    start("serve", "--port", port, "--out", tmp_path / "games")
-    wait_for(port)
-    second = start(*client("one", port, "--out", tmp_path / "games"))
-    assert "another process is working in" in second.communicate(timeout=PATIENCE_S)[1]
-    assert second.returncode == 1
+def test_two_processes_do_not_share_a_folder_of_records(
+    port: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FUKAYOMI_CSA_PASSWORD", "moonlight")
+    with FolderLock(tmp_path):
+        for command in (client("one", port, "--out", tmp_path), ["serve", "--port", port, "--out", tmp_path]):
+            code, _, error = command_runs.run("csa", *command)
+            assert "another process is working in" in error
+            assert code == 1

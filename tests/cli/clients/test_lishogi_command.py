@@ -12,10 +12,12 @@ from pathlib import Path
 
 import command_runs
 import pytest
+from command_app import app
 from lishogi_processes import ServerThread
 from lishogi_server import TOKEN, LishogiServer, ServerGame, random_opponent
 from patience import PATIENCE_S, until
 from places import HELPERS
+from typer.testing import CliRunner, Result
 
 from fukayomi import BLACK, read_record
 
@@ -110,10 +112,11 @@ def test_the_first_ctrl_c_leaves_after_the_game_and_the_second_resigns(start: St
     assert [event["outcome"] for event in events(printed) if event["event"] == "ended"] == ["loss"]
 
 
-@pytest.mark.slow
-def test_errors_are_one_line_and_name_the_remedy(start: Start, site: ServerThread, tmp_path: Path) -> None:
+def test_errors_are_one_line_and_name_the_remedy(
+    site: ServerThread, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = tmp_path / "none"
-    cases = [
+    for arguments, token, said, code in (
         (play(site), None, "set FUKAYOMI_LISHOGI_TOKEN", 1),
         (play(site, "--token-file", file), None, "none: No such file", 1),
         (play(site), "wrong_one", "the server refuses /api/account (401): No such token: *****", 1),
@@ -122,36 +125,37 @@ def test_errors_are_one_line_and_name_the_remedy(start: Start, site: ServerThrea
         (play(site, engine="no-such-engine"), TOKEN, "cannot start no-such-engine", 1),
         (play(site, "--option", "USI_Nothing=1"), TOKEN, "USI_Nothing", 1),
         (play(site, "--kind", "friendly"), TOKEN, "friendly", 2),
-    ]
-    started = [(start(*arguments, token=token), said, code) for arguments, token, said, code in cases]
-    for process, said, code in started:
-        _, error = process.communicate(timeout=PATIENCE_S)
+    ):
+        monkeypatch.delenv("FUKAYOMI_LISHOGI_TOKEN", raising=False)
+        if token is not None:
+            monkeypatch.setenv("FUKAYOMI_LISHOGI_TOKEN", token)
+        found, _, error = command_runs.run("lishogi", *arguments)
         assert said in error
-        assert "Traceback" not in error
-        assert process.returncode == code, error
+        assert found == code, error
 
 
-@pytest.mark.slow
-def test_an_account_becomes_a_bot_when_the_user_says_so(start: Start, site: ServerThread) -> None:
+def test_an_account_becomes_a_bot_when_the_user_says_so(site: ServerThread, monkeypatch: pytest.MonkeyPatch) -> None:
+    def upgrade(*words: str, typed: str = "") -> Result:
+        monkeypatch.setenv("FUKAYOMI_LISHOGI_TOKEN", TOKEN)
+        return CliRunner().invoke(
+            app, ["lishogi", "upgrade", "--url", site.server.url, *words], input=typed, catch_exceptions=False
+        )
+
     site.server.title = None
-    address = ["--url", site.server.url]
-    refused = start("play", *address, "--engine", ENGINE)
-    assert "ours is not a bot account; fukayomi lishogi upgrade makes it one" in refused.communicate()[1]
-    asked = start("upgrade", *address)
-    printed, _ = asked.communicate("n\n", timeout=PATIENCE_S)
-    assert "Make ours on" in printed
-    assert (asked.returncode, site.server.title) == (1, None)
-    silent = start("upgrade", *address)
-    silent.communicate("", timeout=PATIENCE_S)
-    assert (silent.returncode, site.server.title) == (1, None)
+    monkeypatch.setenv("FUKAYOMI_LISHOGI_TOKEN", TOKEN)
+    refused = command_runs.run("lishogi", *play(site))[2]
+    assert "ours is not a bot account; fukayomi lishogi upgrade makes it one" in refused
+    asked = upgrade(typed="n\n")
+    assert "Make ours on" in asked.stdout
+    assert (asked.exit_code, site.server.title) == (1, None)
+    assert (upgrade().exit_code, site.server.title) == (1, None), "nobody answers"
     site.server.played_games = 3
-    played = start("upgrade", *address, "--yes")
-    assert "ours has played 3 games; a bot needs a new account" in played.communicate(timeout=PATIENCE_S)[1]
-    assert (played.returncode, site.server.title) == (1, None)
+    played = upgrade("--yes")
+    assert "ours has played 3 games; a bot needs a new account" in played.stderr
+    assert (played.exit_code, site.server.title) == (1, None)
     site.server.played_games = 0
-    agreed = start("upgrade", *address)
-    printed, _ = agreed.communicate("y\n", timeout=PATIENCE_S)
-    assert (agreed.returncode, site.server.title) == (0, "BOT")
-    assert "ours is a bot account now" in printed
-    again = start("upgrade", *address, "--yes")
-    assert (again.communicate(timeout=PATIENCE_S)[0], again.returncode) == ("ours is a bot account\n", 0)
+    agreed = upgrade(typed="y\n")
+    assert (agreed.exit_code, site.server.title) == (0, "BOT")
+    assert "ours is a bot account now" in agreed.stdout
+    again = upgrade("--yes")
+    assert (again.stdout, again.exit_code) == ("ours is a bot account\n", 0)

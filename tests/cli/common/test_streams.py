@@ -31,11 +31,8 @@ def closed_pipe() -> int:
     "arguments",
     [
         ["--help"],
-        ["positions", "balanced", "--help"],
         ["perft", "2"],
-        ["sprt", "10", "5", "3"],
         ["data", "print", RECORDS / "resign.csa"],
-        ["data", "check", RECORDS / "resign.csa"],
         ["strategy", RECORDS / "resign.csa"],
     ],
     ids=lambda arguments: arguments[0],
@@ -92,7 +89,7 @@ def test_a_full_disk_is_an_error() -> None:
     with Path("/dev/full").open("w") as full:
         done = run("perft", "2", stdout=full.fileno(), stderr=subprocess.PIPE)
         assert (done.returncode, done.stderr) == (1, "error: cannot write the output: No space left on device\n")
-        assert run("rate", "nothing", stderr=full.fileno()).returncode == 1
+        assert run("data", "check", "nothing", stderr=full.fileno()).returncode == 1
 
 
 def test_without_an_output_nothing_is_printed() -> None:

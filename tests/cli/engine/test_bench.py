@@ -1,6 +1,7 @@
 """``fukayomi bench`` and benchmarks/search.py: their output, and the memory of a node."""
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,13 @@ from command_app import app
 from typer.testing import CliRunner
 
 from fukayomi.cli.engine.bench import DROPS_SFEN
+from fukayomi.engine.measuring import speed
+
+
+@pytest.fixture
+def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A network alone is measured for a moment, not for 5 seconds."""
+    monkeypatch.setattr(speed, "measure_speed", partial(speed.measure_speed, seconds=0.05))
 
 
 def test_one_json_object() -> None:
@@ -41,6 +49,7 @@ def test_a_decided_position_ends_early() -> None:
     assert json.loads(result.stdout)["nodes"] == 0
 
 
+@pytest.mark.usefixtures("quickly")
 def test_the_embedded_network_is_measured() -> None:
     result = CliRunner().invoke(app, ["bench", "--evaluator", "network", "--nodes", "20", "--batch", "4"])
     assert result.exit_code == 0, result.output
@@ -48,6 +57,7 @@ def test_the_embedded_network_is_measured() -> None:
         assert text in result.stdout
 
 
+@pytest.mark.usefixtures("quickly")
 def test_a_network_is_measured_as_json(tmp_path: Path) -> None:
     pytest.importorskip("onnx")
     from toy_network import write_network

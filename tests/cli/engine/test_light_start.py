@@ -6,10 +6,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from places import RECORDS
 
 HIDE = "import sys; sys.modules.update(dict.fromkeys(['scipy', 'matplotlib', 'yaml', 'torch'])); "
 RUN = "from fukayomi.cli.main import main; sys.argv[0] = 'fukayomi'; main()"
-GAME = Path(__file__).parents[3] / "examples" / "game.csa"
+GAME = RECORDS / "repetition.csa"
 
 
 def run(*words: str | Path, given: str = "") -> "subprocess.CompletedProcess[str]":

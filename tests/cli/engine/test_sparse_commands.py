@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from command_runs import invoke, run, run_json
 from patience import PATIENCE_S
 from places import ROOT
 
+from fukayomi.engine.measuring import doctor, speed
 from fukayomi.usi.client import UsiClient
 from fukayomi.usi.text import Go
 
@@ -92,7 +94,8 @@ def test_the_worth_of_pieces(network: Path) -> None:
     assert found["network"].startswith("network.sparse")
 
 
-def test_speeds_are_measured(network: Path) -> None:
+def test_speeds_are_measured(network: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(speed, "measure_speed", partial(speed.measure_speed, seconds=0.05))
     found = run_json("bench", "--model", network, "--nodes", 500)
     assert found["network"] == "network.sparse"
     assert found["evaluations_per_s"] > 0
@@ -115,7 +118,8 @@ def test_speeds_are_measured(network: Path) -> None:
     assert {row["name"] for row in json.loads(printed)["rates"]} == {"network.sparse", "<5x64>"}
 
 
-def test_the_doctor_names_all_backends(network: Path) -> None:
+def test_the_doctor_names_all_backends(network: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "SECONDS", 0.02)
     found = run_json("doctor", network)
     assert (found["plan"]["backend"], found["plan"]["precision"], found["int8"]) == ("native", "int8", None)
     rows = {row["backend"]: row for row in found["backends"]}

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -15,6 +16,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from command_runs import run
 from patience import PATIENCE_S
 from websockets.sync.client import connect
 from websockets.typing import Origin
@@ -50,9 +52,9 @@ def fetch(address: str, path: str, cookie: str = "") -> tuple[int, dict[str, str
 
 
 def failure(*words: str | Path, code: int = 1) -> str:
-    run = subprocess.run([*PROGRAM, *map(str, words)], capture_output=True, text=True, timeout=10 * PATIENCE_S)
-    assert run.returncode == code, run.stderr
-    return run.stderr
+    found, _, said = run("web", *words)
+    assert found == code, said
+    return said
 
 
 def test_address_leads_to_the_page_and_ctrl_c_ends_it(tmp_path: Path) -> None:
@@ -100,9 +102,9 @@ def test_sigterm_ends_everything_that_searches_first() -> None:
             assert response.status < 300, response.read()
             response.read()
 
-        with connect(f"ws://{where.netloc}/ws", origin=Origin(f"http://{where.netloc}"), proxy=None) as socket:
-            socket.send(json.dumps({"type": "analyse", "id": 1, "sfen": START_SFEN, "moves": [], "multipv": 1}))
-            while json.loads(socket.recv(PATIENCE_S))["type"] != "report":
+        with connect(f"ws://{where.netloc}/ws", origin=Origin(f"http://{where.netloc}"), proxy=None) as live:
+            live.send(json.dumps({"type": "analyse", "id": 1, "sfen": START_SFEN, "moves": [], "multipv": 1}))
+            while json.loads(live.recv(PATIENCE_S))["type"] != "report":
                 pass
             nodes = [{"id": 0}, {"id": 1, "parent": 0, "usi": "7g7f"}]
             post("/api/jobs", kind="analyse-game", record={"nodes": nodes}, limits={"time_ms": 600_000})
@@ -117,8 +119,8 @@ def test_page_is_there_before_the_network() -> None:
     """What takes long, the libraries of networks and of pictures, is not there yet when the page can be asked for."""
     heavy = "{'onnxruntime', 'openvino', 'torch', 'matplotlib', 'scipy', 'ray'}"
     code = f"import sys; from fukayomi.web import *; WebServer(WebSettings(port=0)); print({heavy} & set(sys.modules))"
-    run = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=True)
-    assert run.stdout == "set()\n"
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"
 
 
 def test_browser_gets_the_address(tmp_path: Path) -> None:
@@ -146,15 +148,14 @@ def test_errors_name_what_is_wrong(tmp_path: Path) -> None:
 def test_without_the_extra_it_says_what_to_install() -> None:
     hide = "import sys; sys.modules['starlette'] = None; sys.argv = ['fukayomi', 'web']; "
     code = hide + "from fukayomi.__main__ import main; main()"
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=10 * PATIENCE_S)
-    assert run.returncode == 1
-    assert run.stderr == 'error: this command needs starlette: pip install "fukayomi[web]"\n'
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=10 * PATIENCE_S)
+    assert done.returncode == 1
+    assert done.stderr == 'error: this command needs starlette: pip install "fukayomi[web]"\n'
 
 
 def test_port_that_is_taken_is_said() -> None:
-    with running("--no-browser", "--json") as program:
-        assert program.stdout is not None
-        port = json.loads(program.stdout.readline())["port"]
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
         message = failure("--port", str(port), "--no-browser")
         found = re.fullmatch(
             rf"error: port {port} of 127.0.0.1 is in use, perhaps by another fukayomi web: .* with --port (\d+) .*\n",

@@ -25,7 +25,7 @@ UNORDERED = [mode for mode in Mode if mode is not Mode.FIRST_MOVE]
     buckets=st.tuples(st.integers(0, 4), st.integers(0, 4)),
     data=st.data(),
 )
-@settings(max_examples=40)
+@settings(max_examples=20)
 def test_neither_order_nor_splitting_nor_buckets_matter(mode, count, seed, keys, hash_bits, buckets, data) -> None:
     records = random_records(count, seed, keys)
     shuffled = np.random.default_rng(seed).permutation(records)
@@ -45,7 +45,7 @@ def test_neither_order_nor_splitting_nor_buckets_matter(mode, count, seed, keys,
     hash_bits=st.sampled_from([64, 3, 0]),
     bucket_bits=st.integers(0, 4),
 )
-@settings(max_examples=30)
+@settings(max_examples=15)
 def test_averages_of_averages_are_those_of_all(count, seed, cut, hash_bits, bucket_bits) -> None:
     records = random_records(count, seed)
     at = int(cut * count)

@@ -95,8 +95,7 @@ def kill_until_done(verb: str, inputs: list[Path], out: Path, kills: int, second
     raise AssertionError("the last run failed")
 
 
-CI_KILLS = [("split", "hcpe3"), ("sample", "psv"), ("shuffle", "hcpe"), ("merge", "csa"), ("filter", "hcpe3"),
-            ("fix-eval", "hcpe")]  # fmt: skip
+CI_KILLS = [("split", "hcpe3"), ("shuffle", "hcpe"), ("merge", "csa")]
 
 
 @pytest.mark.parametrize(("verb", "suffix"), CI_KILLS)
@@ -104,7 +103,7 @@ def test_kills_change_nothing(tmp_path: Path, verb: str, suffix: str) -> None:
     inputs = make_inputs(tmp_path, suffix)
     expected = whole(verb, suffix, inputs, tmp_path / "whole")
     (tmp_path / "killed").mkdir()
-    kill_until_done(verb, inputs, tmp_path / "killed" / f"out.{suffix}", 3, 0.1, seed=1)
+    kill_until_done(verb, inputs, tmp_path / "killed" / f"out.{suffix}", 2, 0.1, seed=1)
     assert outputs(tmp_path / "killed") == expected
 
 

@@ -218,7 +218,7 @@ def test_pickling_opens_the_files_again(files: dict[DataFormat, Path]) -> None:
     assert_same(pickle.loads(pickled).arrays(range(200)), data.arrays(range(200)))
 
 
-@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("workers", [0, 1])
 @pytest.mark.filterwarnings("ignore:This DataLoader will create:UserWarning")  # on a machine with one core
 def test_the_dataloader_of_torch(files: dict[DataFormat, Path], workers: int) -> None:
     data = Dataset(files[DataFormat.HCPE3], files[DataFormat.HCPE])

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from command_runs import run_json
 from listeners import Calling
 from odd_evaluators import Failing
 from reanalysis_runs import exact_network, write_games
@@ -24,7 +25,8 @@ class StoppedError(Exception):
 @pytest.mark.parametrize("stage", ["reading", "scoring", "labelling", "writing"])
 def test_stopped_work_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stage: str, nodes: int) -> None:
     monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
-    settings = ReanalysisSettings(nodes=nodes, share=0.7, selection="surprise")  # pyright: ignore
+    share = 0.1 if stage == "scoring" else 0.7
+    settings = ReanalysisSettings(nodes=nodes, share=share, selection="surprise")  # pyright: ignore
     outputs = []
     games = 80 if nodes == 0 or stage == "scoring" else 12  # a network alone evaluates 256 positions at once
     for name in ("whole", "stopped"):
@@ -93,12 +95,8 @@ def test_a_killed_reanalysis_goes_on_and_ends_with_the_same_bytes(tmp_path: Path
             assert not layer.exists()
             state = json.loads((tmp_path / f".{layer.name}.work" / "state.json").read_text())
             assert state["stages"]["labelling"]["place"] >= labels
-        command = ["reanalyze", str(file), "--network", "<hash>", "--nodes", "20", "--workers", "1", "--layer", "x"]
-        finished = subprocess.run(
-            [sys.executable, "-m", "fukayomi", *command, "--json"], capture_output=True, text=True, check=False
-        )
-        assert finished.returncode == 0, finished.stderr
-        (info,) = json.loads(finished.stdout)["layers"]
+        command = ("reanalyze", file, "--network", "<hash>", "--nodes", 20, "--workers", 1, "--layer", "x")
+        (info,) = run_json(*command)["layers"]
         assert info["changed"] == info["chosen"] > 40
         outputs.append([layer.read_bytes(), sidecar_of(layer).read_bytes()])
     assert outputs[0] == outputs[1]

@@ -11,7 +11,7 @@ from fukayomi.learning import Dataset, JsonLinesListener, TrainingListener, Trai
 from fukayomi.learning.listeners import TrainingStep
 from fukayomi.nn import NetworkConfig, PolicyValueNetwork
 
-STEPS = 32
+STEPS = 24
 
 
 class Slow(TrainingListener):

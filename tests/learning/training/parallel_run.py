@@ -1,15 +1,17 @@
-"""A run for `torchrun`, and for one process: each process writes what it has at the end."""
+"""A run for one process or several, and the program of another process, which writes what it has at the end."""
 
 import sys
 from pathlib import Path
 from typing import Any, get_args
+from unittest.mock import patch
 
 import torch
 
 from fukayomi import fan_out
 from fukayomi.learning import Dataset, JsonLinesListener, TrainingListener, TrainingSettings, train
-from fukayomi.learning.checkpoint import load_checkpoint
+from fukayomi.learning.checkpoint import load_checkpoint, save_checkpoint
 from fukayomi.learning.listeners import TrainingStep
+from fukayomi.learning.training import run_folder
 from fukayomi.nn import NetworkConfig
 from fukayomi.nn.config import HeadName
 
@@ -25,7 +27,7 @@ class Trace(TrainingListener):
 
 
 def run(train_file: Path, out: Path, *, steps: int = 12, resume: bool = False) -> dict[str, Any]:
-    """Train in this process, with others if torchrun started it."""
+    """Train in this process, with others if the environment is that of torchrun."""
     settings = TrainingSettings(
         steps=steps,
         batch=16,
@@ -51,21 +53,13 @@ def run(train_file: Path, out: Path, *, steps: int = 12, resume: bool = False) -
     }  # fmt: skip
 
 
+def run_in_two_parts(train_file: Path, out: Path) -> dict[str, Any]:
+    """The same, stopped and resumed; and how many checkpoints this process wrote."""
+    with patch.object(run_folder, "save_checkpoint", wraps=save_checkpoint) as writes:
+        run(train_file, out, steps=7)
+        found = run(train_file, out, resume=True)
+    return found | {"writes": writes.call_count}
+
+
 if __name__ == "__main__":
-    import os
-
-    import fukayomi.learning.checkpoint as checkpoints
-    from fukayomi.learning.training import run_folder
-
-    written: list[Path] = []
-    save = checkpoints.save_checkpoint
-
-    def noted(checkpoint: Any, path: Path) -> None:
-        written.append(path)
-        save(checkpoint, path)
-
-    run_folder.save_checkpoint = noted
-    train_file, out = Path(sys.argv[1]), Path(sys.argv[2])
-    run(train_file, out, steps=7)
-    found = run(train_file, out, resume=True)
-    torch.save(found | {"writes": len(written)}, out / f"rank{os.environ['RANK']}.pt")
+    torch.save(run_in_two_parts(Path(sys.argv[1]), Path(sys.argv[2])), sys.argv[3])

@@ -34,7 +34,10 @@ def test_training_begins_from_the_weights(initial: PolicyValueNetwork, tmp_path:
     assert str(tmp_path / "initial.safetensors") in (tmp_path / "1" / "config.toml").read_text()
 
 
-def test_a_network_from_an_onnx_file_goes_on_learning(initial: PolicyValueNetwork, tmp_path: Path, train_file: Path):
+def test_a_network_from_an_onnx_file_goes_on_learning(
+    initial: PolicyValueNetwork, tmp_path: Path, train_file: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("fukayomi.learning.models.NORMALISED_POSITIONS", 64)
     export_onnx(initial, tmp_path / "initial.onnx")
     data = Dataset(train_file)
     settings = STILL.changed(steps=30, optimizer="adamw", lr=0.01)

@@ -4,12 +4,15 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Generator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import parallel_run
 import pytest
 import torch
+from torch.distributed import TCPStore  # pyright: ignore[reportPrivateImportUsage]
 
 from fukayomi.learning import TrainingError
 from fukayomi.learning.checkpoint import load_checkpoint
@@ -17,18 +20,36 @@ from fukayomi.learning.training.parallel import Processes, join
 from fukayomi.nn import NetworkConfig, PolicyValueNetwork, save_parameters
 
 
+@pytest.fixture
+def as_torchrun(monkeypatch: pytest.MonkeyPatch) -> Generator[dict[str, str]]:
+    """This process is the first of two; the environment of the second. As torchrun does, it keeps the store in which
+    they meet."""
+    ends: list[Callable[[], None]] = []
+    monkeypatch.setattr("fukayomi.learning.training.parallel.atexit.register", ends.append)
+    monkeypatch.setattr("fukayomi.learning.training.parallel.PATIENCE", timedelta(minutes=5))
+    store = TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
+    shared = {
+        "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(store.port), "TORCHELASTIC_USE_AGENT_STORE": "True",
+        "WORLD_SIZE": "2",
+    }  # fmt: skip
+    for name, value in shared.items() | {("RANK", "0"), ("LOCAL_RANK", "0")}:
+        monkeypatch.setenv(name, value)
+    yield os.environ | {"RANK": "1", "LOCAL_RANK": "1"}
+    for end in ends:
+        end()
+
+
 @pytest.mark.slow
-def test_two_processes_train_as_one_does(tmp_path: Path, games_file: Path):
+def test_two_processes_train_as_one_does(tmp_path: Path, games_file: Path, request: pytest.FixtureRequest):
     alone = parallel_run.run(games_file, tmp_path / "alone")
+    other: dict[str, str] = request.getfixturevalue("as_torchrun")
     out = tmp_path / "shared"
-    command = [
-        sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", parallel_run.__file__,
-        str(games_file), str(out),
-    ]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"OMP_NUM_THREADS": "1"})
-    assert done.returncode == 0, done.stderr
-    ranks: list[dict[str, Any]] = [torch.load(out / f"rank{rank}.pt", weights_only=True) for rank in (0, 1)]
-    first, second = ranks
+    words = [sys.executable, parallel_run.__file__, str(games_file), str(out), str(tmp_path / "second.pt")]
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True, env=other) as process:
+        first = parallel_run.run_in_two_parts(games_file, out)
+        _, said = process.communicate()
+    assert process.returncode == 0, said
+    second: dict[str, Any] = torch.load(tmp_path / "second.pt", weights_only=True)
 
     for mine, other in zip(alone["trace"][7:], first["trace"], strict=True):
         assert mine == pytest.approx(other, rel=1e-4), "losses, learning rate and norm of the gradient"
@@ -40,7 +61,7 @@ def test_two_processes_train_as_one_does(tmp_path: Path, games_file: Path):
     # The second process evaluates, reports and writes nothing.
     assert (first["writes"], second["writes"]) == (2, 0)
     assert (second["trace"], second["metrics"]) == ([], None)
-    names = {"checkpoint.pt", "checkpoint-before.pt", "log.jsonl", "times.jsonl", "rank0.pt", "rank1.pt"}
+    names = {"checkpoint.pt", "checkpoint-before.pt", "log.jsonl", "times.jsonl"}
     assert {path.name for path in out.iterdir()} - {"config.toml", "lock"} == names
 
 

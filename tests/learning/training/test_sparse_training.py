@@ -357,20 +357,28 @@ def test_the_targets_of_a_sparse_teacher_are_its_policy_over_the_moves(train_fil
         torch.testing.assert_close(targets.values[row], torch.sigmoid(value[0, 0]))
 
 
+@pytest.fixture(scope="module")
+def teacher_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A sparse network, rounded for few positions."""
+    path = tmp_path_factory.mktemp("teacher") / "teacher.sparse"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("fukayomi.learning.models.ROUNDING_POSITIONS", 8)
+        export_network(shaken_sparse(TINY), path)
+    return path
+
+
 @pytest.mark.parametrize(("config", "lr"), [(TINY, 0.003), (NetworkConfig(blocks=1, channels=8), 0.02)])
 def test_a_sparse_network_teaches_both_families(
-    tmp_path: Path, train_file: Path, config: SparseConfig | NetworkConfig, lr: float
+    tmp_path: Path, train_file: Path, teacher_file: Path, config: SparseConfig | NetworkConfig, lr: float
 ) -> None:
-    teacher = shaken_sparse(TINY)
-    export_network(teacher, tmp_path / "teacher.sparse")
     settings = SETTINGS.changed(steps=40, lr=lr, teacher_weight=1.0)
     listener, data, out = JsonLinesListener(1), Dataset(train_file), tmp_path / "run"
-    train(config, data, out, settings=settings, teacher=tmp_path / "teacher.sparse", listener=listener, device="cpu")
+    train(config, data, out, settings=settings, teacher=teacher_file, listener=listener, device="cpu")
     lines = [json.loads(line) for line in (out / "log.jsonl").read_text("utf-8").splitlines()]
     losses = [line["train"]["teacher_loss"] for line in lines if "train" in line]
     assert losses[-1] < losses[0] - 0.05
     longer = settings.changed(steps=41)
     with pytest.raises(CheckpointError, match="the run has a teacher"):
         train(config, data, out, settings=longer, resume=True, device="cpu")
-    again = train(config, data, out, settings=longer, teacher=tmp_path / "teacher.sparse", resume=True, device="cpu")
+    again = train(config, data, out, settings=longer, teacher=teacher_file, resume=True, device="cpu")
     assert again.finished

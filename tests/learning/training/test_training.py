@@ -125,7 +125,7 @@ def test_on_a_busy_machine_fewer_threads_are_chosen():
 
 
 def test_a_tiny_set_is_learnt_by_heart(tmp_path: Path, train_file: Path):
-    settings = TrainingSettings(steps=150, batch=48, optimizer="adamw", lr=0.02, warmup=10, val_lambda=0.0)
+    settings = TrainingSettings(steps=100, batch=48, optimizer="adamw", lr=0.02, warmup=10, val_lambda=0.0)
     result = run_training(tmp_path / "run", (train_file, train_file), settings)
     assert result.metrics is not None
     assert result.metrics.positions == 96

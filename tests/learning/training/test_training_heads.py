@@ -16,7 +16,6 @@ from fukayomi.learning.checkpoint import load_checkpoint
 from fukayomi.learning.listeners import TrainingStep
 from fukayomi.learning.models import export_network, load_network
 from fukayomi.nn import NetworkConfig
-from fukayomi.nn.config import HeadName
 
 TINY = NetworkConfig(blocks=1, channels=8, activation="relu", value_hidden=8)
 
@@ -31,26 +30,29 @@ class Trace(TrainingListener):
         self.steps.append(dict(step.as_dict()))
 
 
-@pytest.mark.parametrize("name", HEADS)
-def test_a_head_learns_a_batch_by_heart(name: HeadName, tmp_path: Path):
+def test_heads_learn_a_batch_by_heart(tmp_path: Path):
     (tmp_path / "games.hcpe3").write_bytes(make_games(12, seed=5, most_moves=16).write())
-    data, trace, key = Dataset(tmp_path / "games.hcpe3"), Trace(), f"{name.replace('-', '_')}_loss"
+    data, trace = Dataset(tmp_path / "games.hcpe3"), Trace()
+    keys = [f"{name.replace('-', '_')}_loss" for name in HEADS]
     settings = TrainingSettings(
         steps=30, batch=len(data), optimizer="adamw", lr=0.01, schedule="constant", warmup=5, amp="off", max_rise=0,
         soft_policy_weight=1, short_term_value_weight=1, wdl_weight=1, plies_left_weight=1, reply_weight=1,
     )  # fmt: skip
-    config = NetworkConfig(blocks=1, channels=16, value_hidden=32, heads=(name,))
+    config = NetworkConfig(blocks=1, channels=16, value_hidden=32, heads=HEADS)
     result = train(
         config, data, tmp_path / "run", test=data, settings=settings, device="cpu", threads=1, listener=trace
     )
-    assert load_checkpoint(result.checkpoint).network.heads == (name,)
+    assert load_checkpoint(result.checkpoint).network.heads == HEADS
     assert result.metrics is not None
-    assert list(result.metrics.heads) == [key]
-    assert result.metrics.as_dict()[key] == pytest.approx(evaluate(result.checkpoint, data, batch=20).heads[key])
-    assert result.history.rows()[-1][key] < trace.steps[0][key]
-    assert trace.steps[-1][key] < (0.9 if name == "short-term-value" else 0.7) * trace.steps[0][key]
-    assert [loss for loss in trace.steps[0] if loss.endswith("_loss")] == [
-        "total_loss", "policy_loss", "result_loss", "search_value_loss", key,
+    assert list(result.metrics.heads) == keys
+    again = evaluate(result.checkpoint, data, batch=20).heads
+    first, last = trace.steps[0], trace.steps[-1]
+    for name, key in zip(HEADS, keys, strict=True):
+        assert result.metrics.as_dict()[key] == pytest.approx(again[key])
+        assert result.history.rows()[-1][key] < first[key]
+        assert last[key] < (0.9 if name == "short-term-value" else 0.7) * first[key]
+    assert [loss for loss in first if loss.endswith("_loss")] == [
+        "total_loss", "policy_loss", "result_loss", "search_value_loss", *keys,
     ]  # fmt: skip
 
 

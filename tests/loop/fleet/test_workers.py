@@ -7,13 +7,16 @@ from pathlib import Path
 import learn_run
 import numpy as np
 import pytest
+import sparse_files
 from fleet_parts import MACHINE, Cable, Notes, working
 from patience import until
 
 from fukayomi._native import encode_hcp
 from fukayomi.engine import EvaluatorError
+from fukayomi.engine.evaluators.backends.network_file import int8_path
 from fukayomi.files.inputs import file_sha256
 from fukayomi.files.lock import FolderLock
+from fukayomi.learning import export_int8
 from fukayomi.loop import LoopError
 from fukayomi.loop.fleet.generator import Collector
 from fukayomi.loop.fleet.store import Store, open_store
@@ -21,6 +24,7 @@ from fukayomi.loop.fleet.task import publish, read_current, read_task, task_name
 from fukayomi.loop.fleet.worker import Session, Worker
 from fukayomi.loop.ingest import Manifest, ingest
 from fukayomi.loop.run import RunFolder
+from fukayomi.selfplay import find_chunks
 from fukayomi.selfplay.league import LeagueNetwork, LeagueSettings
 from fukayomi.selfplay.openings import Openings, OpeningSet
 from fukayomi.shogi import Position
@@ -157,9 +161,11 @@ def test_workers_get_the_openings(store: Store, networks: tuple[Path, Path], tmp
 
 
 def test_workers_get_the_int8_files_of_networks(
-    store: Store, networks: tuple[Path, Path], int8_run: Path, tmp_path: Path
+    store: Store, networks: tuple[Path, Path], small_run: Path, tmp_path: Path
 ) -> None:
-    first, second = RunFolder(int8_run).network(0), RunFolder(int8_run).network(1)
+    first, second = (Path(shutil.copy(network, tmp_path)) for network in networks)
+    for network in (first, second):
+        export_int8(network, int8_path(network), find_chunks(small_run / "games"))
     league = LeagueSettings(share=1, networks=(LeagueNetwork(name="network-0000", file=first),))
     with pytest.raises(EvaluatorError, match=r"there is no network-0000\.int8\.onnx beside it"):
         put(store, networks[0], int8=True)
@@ -318,10 +324,8 @@ def test_games_that_cannot_be_played_end_the_worker(store: Store, networks: tupl
         Worker(store, "w1", tmp_path / "scratch", MACHINE, 0.1, heard).run()
 
 
-def test_workers_get_sparse_networks_by_their_names(
-    store: Store, networks: tuple[Path, Path], sparse_run: Path, tmp_path: Path
-) -> None:
-    newest = RunFolder(sparse_run).network(1, ".sparse")
+def test_workers_get_sparse_networks_by_their_names(store: Store, networks: tuple[Path, Path], tmp_path: Path) -> None:
+    newest = sparse_files.write(tmp_path, sparse_files.SMALL).path
     league = LeagueSettings(share=1, networks=(LeagueNetwork(name="network-0000", file=networks[0]),))
     put(store, networks[0])
     number = put(store, networks[0], newest, league=league)

@@ -66,7 +66,7 @@ def games_of(found: DecodedGames) -> Games:
 @pytest.mark.parametrize("opponent", [False, True])
 @pytest.mark.parametrize("name", PLAYED)
 def test_games_of_the_pool_are_accepted(tmp_path: Path, name: str, opponent: bool) -> None:
-    games, said, settings = play(12, PLAYED[name], opponent=opponent)
+    games, said, settings = play(6, PLAYED[name], opponent=opponent)
     new_store(tmp_path, settings)
     deliver(tmp_path, games, settings=settings, results=said)
     result = ingest(tmp_path)

@@ -75,7 +75,7 @@ def test_numbers_add_up() -> None:
         assert (one.count, one.total, one.squares) == (two.count, pytest.approx(two.total), pytest.approx(two.squares))
 
 
-@pytest.mark.parametrize("trials", [pytest.param(40), pytest.param(2000, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("trials", [pytest.param(20), pytest.param(2000, marks=pytest.mark.soak)])
 def test_workers_that_are_alike_are_left_alone(trials: int, record_property: Callable[[str, object], None]) -> None:
     rng = np.random.default_rng(5)
     alarms = sum(bool(compare_workers(split(rng, 8, 40), alarm_rate=0.05).flags) for _ in range(trials))

@@ -1,6 +1,6 @@
 """The verdict of the gate: a sequential test of pairs, whatever the order in which games end."""
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fukayomi.arena.results.game import Game
@@ -12,6 +12,7 @@ from fukayomi.shogi.record import Result
 pairs = st.lists(st.integers(0, 4), max_size=60)
 
 
+@settings(max_examples=40)
 @given(pairs, pairs)
 def test_the_first_crossing_decides(points: list[int], more: list[int]) -> None:
     gate = GateSettings(elo1=100)
@@ -24,6 +25,7 @@ def test_the_first_crossing_decides(points: list[int], more: list[int]) -> None:
         assert judge(points[: sum(verdict.pairs) - 1], gate).decision is SprtDecision.CONTINUE
 
 
+@settings(max_examples=40)
 @given(pairs)
 def test_the_verdict_is_that_of_the_sequential_test(points: list[int]) -> None:
     gate = GateSettings(elo0=-5, elo1=50, alpha=0.1, beta=0.02)

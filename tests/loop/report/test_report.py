@@ -116,17 +116,18 @@ def test_the_commands_print_the_status(small_run: Path) -> None:
     assert json.loads(document.stdout)["network"] == "network-0002"
 
 
-def test_the_page_is_one_file_with_curves_and_tables(small_run: Path, tmp_path: Path) -> None:
+def test_the_page_is_one_file_with_curves_tables_and_the_score_of_the_gate(small_run: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
 
     result = learn("report", small_run, "-o", page)
 
-    text = page.read_text()
+    text = page.read_text(encoding="utf-8")
     assert result.stdout == f"written: {page}\n"
     assert text.count("data:image/svg+xml") == 2
     assert not re.search(r'(src|href)="http', text)
     assert "network-0002" in text
     assert "samples_per_position" in text
+    assert f"LLR {Journal(small_run).all(Gated)[-1].llr:.2f}" in text
 
 
 def test_a_run_without_a_generation_has_a_page(small_run: Path, tmp_path: Path) -> None:
@@ -140,7 +141,7 @@ def test_other_folders_are_refused(tmp_path: Path) -> None:
         read_status(tmp_path)
 
 
-def test_status_and_page_have_the_score_of_the_gate(small_run: Path, tmp_path: Path) -> None:
+def test_the_status_has_the_score_of_the_gate(small_run: Path) -> None:
     newest = Journal(small_run).all(Gated)[-1]
 
     row = read_status(small_run).history[-1]
@@ -148,19 +149,32 @@ def test_status_and_page_have_the_score_of_the_gate(small_run: Path, tmp_path: P
     assert (row.gate_games, row.gate_score, row.gate_llr) == (newest.games, newest.score, newest.llr)
     text = f"{newest.score:.1%} in {newest.games} games, LLR {newest.llr:.2f}"
     assert f"gate, generation 2: {row.gate}, {text}" in learn("status", small_run).output
-    assert f"LLR {newest.llr:.2f}" in write_report(small_run, tmp_path / "page.html").read_text(encoding="utf-8")
 
 
-def test_status_and_page_name_the_workers_that_differ(small_run: Path, tmp_path: Path) -> None:
+def test_status_and_page_name_workers_that_differ_excluded_chunks_and_matches_that_cannot_be_read(
+    small_run: Path, tmp_path: Path
+) -> None:
     folder = tmp_path / "run"
     shutil.copytree(small_run, folder)
     flag = "worker w2 differs in length (80, others 120): z = -5.0"
     path = Journal(folder).path
     path.write_text(path.read_text(encoding="utf-8").replace('"flags":[]', f'"flags":["{flag}"]'), encoding="utf-8")
+    Manifest(folder).exclude_chunk("games/local-000002.hcpe3", "a <bad> disk")
+    database = folder / "matches" / "gate-0001" / "match.db"
+    database.write_bytes(database.read_bytes()[:100])
 
-    assert [(found.generation, found.text) for found in read_status(folder).flags] == [(1, flag), (2, flag)]
-    assert f"generation 2: {flag}" in learn("status", folder).output
-    assert flag in write_report(folder).read_text(encoding="utf-8")
+    status, shown = read_status(folder), learn("status", folder).stdout
+    page = write_report(folder).read_text(encoding="utf-8")
+
+    assert [(found.generation, found.text) for found in status.flags] == [(1, flag), (2, flag)]
+    assert f"generation 2: {flag}" in shown
+    assert flag in page
+    assert "nothing is learned from games/local-000002.hcpe3: a <bad> disk" in shown
+    assert "games/local-000002.hcpe3 (a &lt;bad&gt; disk)" in page
+    (note,) = status.notes
+    assert note.startswith(f"{database} is damaged: ")
+    assert note in shown
+    assert note in html.unescape(page)
 
 
 def test_a_worker_is_excluded_and_admitted(small_run: Path, tmp_path: Path) -> None:
@@ -177,28 +191,6 @@ def test_a_worker_is_excluded_and_admitted(small_run: Path, tmp_path: Path) -> N
     assert "an &lt;old&gt; network" in write_report(folder).read_text(encoding="utf-8")
     assert f"{chunks} of {chunks} chunks" in learn("admit", folder, "local").output
     assert read_status(folder).excluded == {}
-
-
-def test_status_and_page_name_chunks_that_are_excluded(small_run: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "run"
-    shutil.copytree(small_run, folder)
-    Manifest(folder).exclude_chunk("games/local-000002.hcpe3", "a <bad> disk")
-
-    assert "nothing is learned from games/local-000002.hcpe3: a <bad> disk" in learn("status", folder).output
-    assert "games/local-000002.hcpe3 (a &lt;bad&gt; disk)" in write_report(folder).read_text(encoding="utf-8")
-
-
-def test_status_and_page_name_matches_that_cannot_be_read(small_run: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "run"
-    shutil.copytree(small_run, folder)
-    database = folder / "matches" / "gate-0001" / "match.db"
-    database.write_bytes(database.read_bytes()[:100])
-
-    (note,) = read_status(folder).notes
-
-    assert note.startswith(f"{database} is damaged: ")
-    assert note in learn("status", folder).stdout
-    assert note in html.unescape(write_report(folder).read_text(encoding="utf-8"))
 
 
 def test_status_and_page_say_what_rating_0_is_without_the_first_network(small_run: Path, tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
 """The inputs of batches: what is written into them, from positions, packed positions and searches; what is refused."""
 
-import gc
-
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -138,7 +136,6 @@ def test_inputs_keep_their_arrays_and_parts() -> None:
     joint = JointInput([JointInput(parts), plane_input(4)])
     planes, counts = parts[0].planes1, joint.counts
     del parts
-    gc.collect()
     joint.write(1, Position(), Position().legal_moves)
     np.testing.assert_array_equal(planes[1], encode_position(Position())[0])
     assert joint.counts.tolist() == [0, 30]

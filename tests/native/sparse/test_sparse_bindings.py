@@ -29,7 +29,7 @@ def parts(blocks: int) -> dict[str, Any]:
 
 
 BAGS: dict[str, Any] = {"rows": np.array([1, 2, 9], np.uint16), "offsets": np.array([0, 1, 3])}
-LAYER: dict[str, Any] = {"accumulators": floats(4, 2, 32), "products": floats(2, 64)}
+LAYER: dict[str, Any] = {"accumulators": floats(2, 2, 32), "products": floats(2, 32)}
 MOVES: dict[str, Any] = {
     "labels": np.array([5, 6, 7], np.uint16),
     "groups": np.zeros((3, 8), np.uint16),
@@ -42,8 +42,8 @@ MOVES: dict[str, Any] = {
 }
 PLANES1, PLANES2 = encode_position(Position())
 CALLS: dict[str, dict[str, Any]] = {
-    "first_layer": BAGS | parts(4) | LAYER | {"threads": 1},
-    "first_layer_backward": BAGS | LAYER | parts(4) | {"threads": 1},
+    "first_layer": BAGS | parts(2) | LAYER | {"threads": 1},
+    "first_layer_backward": BAGS | LAYER | parts(2) | {"threads": 1},
     "sum_weights": BAGS | {"weights": floats(10), "out": floats(2)},
     "sum_weights_backward": BAGS | {"gradients": floats(2), "weight_gradients": floats(10)},
     "move_logits": MOVES | {"logits": floats(3), "threads": 1},

@@ -33,7 +33,6 @@ from fukayomi.shogi import Move, Position
 WIDTHS = [
     sparse_files.SMALL,
     SparseWidths(policy=192, value=320, shared=96, hidden=24),
-    SparseWidths(policy=384, value=384, shared=64, hidden=32),
     SparseWidths(policy=1024, value=1024, shared=512, hidden=256),
 ]
 

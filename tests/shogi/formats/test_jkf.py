@@ -42,7 +42,7 @@ def move(text: str, piece: str, **more: object) -> dict[str, Any]:
 GAME = [{}, move("7776", "FU", color=0), move("3334", "FU", color=1), move("8822", "KA", color=0, promote=True)]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(records())
 def test_what_is_written_obeys_the_schema_and_comes_back(record: Record) -> None:
     text = write_jkf(record)
@@ -285,7 +285,7 @@ def _places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return [path, *(place for key, inner in items for place in _places(inner, (*path, key)))]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_any_value_anywhere_gives_a_game_or_a_named_error(data: st.DataObject) -> None:
     document: Any = copy.deepcopy(_SAMPLE)

@@ -180,7 +180,7 @@ def test_games_of_random_moves_are_unambiguous(seed: int) -> None:
     assert read(write_ki2(record)).usi_moves() == record.usi_moves()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(records())
 def test_whole_records_come_back(record: Record) -> None:
     """KI2 has no times; everything else comes back."""

@@ -18,11 +18,11 @@ from fukayomi.shogi.record import Record, RecordError, Result, Termination
 CSHOGI_RESULTS = {0: Result.DRAW, 1: Result.BLACK_WIN, 2: Result.WHITE_WIN}
 
 
-def engine_games(shared_data: Path, step: int) -> Iterator[tuple[str, bytes]]:
-    """Every step-th game of the collection between engines."""
+def engine_games(shared_data: Path, step: int, most: int | None = None) -> Iterator[tuple[str, bytes]]:
+    """Every step-th of the first games in each archive of the collection between engines."""
     for archive in sorted((shared_data / "games-engine").glob("*.tar.xz")):
         with tarfile.open(archive) as games:
-            for member in itertools.islice(games, 0, None, step):
+            for member in itertools.islice(games, 0, most, step):
                 content = games.extractfile(member)
                 assert content is not None
                 yield member.name, content.read()
@@ -61,10 +61,10 @@ def compare_positions_with_cshogi(record: Record, moves: list[int], scores: list
 
 def test_engine_games_as_cshogi_reads_them(shared_data: Path) -> None:
     count = 0
-    for name, data in engine_games(shared_data, step=40):
+    for name, data in engine_games(shared_data, step=10, most=500):
         compare_with_cshogi(name, data)
         count += 1
-    assert count > 500
+    assert count > 200
 
 
 @pytest.mark.soak

@@ -120,7 +120,7 @@ def test_headers_and_comments_go_through_every_format() -> None:
         assert TimeLimit.parse(again.time_limit) == TimeLimit(900_000, 60_000)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(records())
 def test_random_records_come_back_from_csa(record: Record) -> None:
     """CSA has no variations and bookmarks."""

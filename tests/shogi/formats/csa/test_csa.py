@@ -330,7 +330,7 @@ def test_writing_and_reading_again_changes_nothing() -> None:
 SAMPLE_BYTES = (RECORDS / "resign.csa").read_bytes()
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 @given(st.integers(0, len(SAMPLE_BYTES)), st.binary(max_size=8), st.integers(0, 40))
 def test_damage_gives_a_shorter_game_or_a_named_error(at: int, junk: bytes, removed: int) -> None:
     damaged = SAMPLE_BYTES[:at] + junk + SAMPLE_BYTES[at + removed :]

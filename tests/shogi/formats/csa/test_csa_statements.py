@@ -49,7 +49,7 @@ def check(text: str) -> None:
             assert again.usi_moves() == found.usi_moves()
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(st.sampled_from(["", EVEN, f"{EVEN}+7776FU\n-3334FU\n"]), ANY_STATEMENTS, st.sampled_from(["\n", "\r\n"]))
 def test_statements_in_any_order(head: str, statements: list[str], newline: str) -> None:
     check(head + newline.join(statements))
