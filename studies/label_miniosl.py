@@ -13,6 +13,10 @@ visits, and a win rate that mixes the network's with that of the move's own sear
 Results stay. The network sees the last seven moves too, so games must begin at the start position; others are left
 out.
 
+With --off, positions beside the games are labelled, as a search asks for them: from each that is drawn, up to so many
+moves by the policy of the embedded sparse network lead away. Each becomes a game of one move, as in the files of
+`fukayomi leaves`, with the network's own win rate.
+
 --precision bf16 takes OpenVINO (.venv/bin/pip install '.[openvino]'): twice as fast on a CPU with such arithmetic, as
 `fukayomi doctor` tells.
 
@@ -37,6 +41,7 @@ from fukayomi._environment import without_openvino_telemetry
 from fukayomi._native import EVAL_SCALE, encode_hcp
 from fukayomi.data.formats.format import DataFileError
 from fukayomi.data.formats.hcpe3 import Game, Games, join_games, read_hcpe3
+from fukayomi.engine import Network
 from fukayomi.engine.evaluation import Evaluation
 from fukayomi.engine.evaluators.backends.machine import cpu_features
 from fukayomi.files.atomic import replace_file
@@ -49,6 +54,8 @@ Outputs = Callable[[NDArray[np.float32]], tuple[NDArray[np.float32], NDArray[np.
 INSTALL = ".venv/bin/pip install miniosl==0.1.6 openvino"
 GAMES_OF_A_FILE = 200
 BATCH = 64
+LEAST_SHARE = 1 / 512
+"""Moves of positions beside a game with a smaller share of the policy are left out, but for the best one."""
 
 # miniosl's label of a move is direction * 81 + square too, in its own order of directions and with files and ranks
 # swapped: tests/studies/test_label_miniosl.py compares them move by move.
@@ -68,6 +75,8 @@ class Plan:
     """Share of the move's own search in its win rate."""
     seed: int
     precision: str = "fp32"
+    off: int = 0
+    """Most moves that lead away from the game."""
 
 
 @cache
@@ -109,16 +118,37 @@ def open_network(precision: str) -> Outputs:
     return run
 
 
-def features_of(moves: Sequence[Move], plies: NDArray[np.int64]) -> Iterator[NDArray[np.float32]]:
-    """The network's inputs before some moves of a game from the start position, each [176, 9, 9]."""
+def features_after(moves: Sequence[Move]) -> NDArray[np.float32]:
+    """The network's inputs after some moves from the start position, [176, 9, 9]."""
     import miniosl
 
-    record = miniosl.usi_record(" ".join(("startpos moves", *(move.usi() for move in moves))))
-    manager, wanted = miniosl.GameManager(), set(plies.tolist())
-    for ply, move in enumerate(record.moves):
-        if ply in wanted:
-            yield np.asarray(manager.export_heuristic_feature16(), np.float32)
-        manager.make_move(move)
+    # What was longer ago is no input, and miniosl takes no moves after the fourth time of a position.
+    position = Position()
+    for move in moves[: -miniosl.history_length]:
+        position.push(move)
+    last = " ".join(move.usi() for move in moves[-miniosl.history_length :])
+    record = miniosl.usi_record(f"sfen {position.sfen()}" + (f" moves {last}" if last else ""))
+    return np.asarray(miniosl.GameManager.from_record(record).export_heuristic_feature16(), np.float32)
+
+
+@cache
+def guide() -> Network:
+    """The network by whose policy moves lead away from games."""
+    return Network("<sparse>", device="native", threads=1, batch_size=64, review_model="")
+
+
+def lead_away(positions: Sequence[Position], most: int, chooser: np.random.Generator) -> None:
+    """Play up to so many moves in each position."""
+    steps = chooser.integers(0, most + 1, len(positions))
+    for step in range(most):
+        going = [each for each, last in zip(positions, steps, strict=True) if step < last and each.legal_move_count]
+        if not going:
+            return
+        found = guide().evaluate(going)
+        drawn = chooser.random(len(going))[:, None] < np.cumsum(found.probabilities, axis=1)
+        for row, position in enumerate(going):
+            place = min(int(drawn[row].argmax()), int(found.counts[row]) - 1)
+            position.push(Move.from_raw(int(found.moves[row, place])))
 
 
 def evaluate(features: NDArray[np.float32], positions: Sequence[Position], precision: str = "fp32") -> Evaluation:
@@ -144,34 +174,65 @@ def split(features: NDArray[np.float32]) -> list[NDArray[np.float32]]:
     return [features[begin : begin + BATCH] for begin in range(0, len(features), BATCH)]
 
 
-def label_game(game: Game, plan: Plan, chooser: np.random.Generator) -> Games | None:
-    """A game with the network's targets; None if it begins elsewhere."""
+def label_game(game: Game, plan: Plan, chooser: np.random.Generator) -> Sequence[Game] | None:
+    """A game with the network's targets, or positions beside it; None if it begins elsewhere."""
     moves = [Move.from_raw(raw) for raw in game.moves.tolist()]
     position = Position()
     if game.start != encode_hcp(position):
         return None
     chosen = (np.diff(game.candidates.astype(np.int64)) > 0) & (chooser.random(len(moves)) < plan.share)
-    games, positions = join_games([game]).with_candidates(chosen), list[Position]()
+    positions: list[Position] = []
     for move, is_chosen in zip(moves, chosen.tolist(), strict=True):
         if is_chosen:
             positions.append(position.copy())
         position.push(move)
+    if plan.off:
+        lead_away(positions, plan.off, chooser)
+        return label_positions([each for each in positions if each.legal_move_count], plan.precision)
+    games = join_games([game]).with_candidates(chosen)
     if not positions:
-        return games
-    evaluation = evaluate(np.stack(list(features_of(moves, np.flatnonzero(chosen)))), positions, plan.precision)
+        return list(games)
+    evaluation = evaluate_after(positions, plan.precision)
     searched = 1 / (1 + np.exp(-game.evals[chosen].astype(np.float64) / EVAL_SCALE))
     mixed = plan.search * searched + (1 - plan.search) * evaluation.winrates
     labels = labels_of_evaluation(replace(evaluation, winrates=mixed.astype(np.float32)), None)
-    return renew(games, chosen, labels).games
+    return list(renew(games, chosen, labels).games)
+
+
+def evaluate_after(positions: Sequence[Position], precision: str) -> Evaluation:
+    """What the network says of positions with their moves from the start position."""
+    return evaluate(np.stack([features_after(each.moves) for each in positions]), positions, precision)
+
+
+def label_positions(positions: Sequence[Position], precision: str) -> list[Game]:
+    """Games of one move with the network's targets, drawn as those of `fukayomi leaves` are."""
+    if not positions:
+        return []
+    labels = labels_of_evaluation(evaluate_after(positions, precision), None, LEAST_SHARE)
+    ends = np.cumsum(labels.counts)
+    return [
+        Game(
+            start=(start := encode_hcp(position)),
+            result_byte=0,
+            opponent=0,
+            hcps=np.frombuffer(start, np.uint8)[None],
+            moves=labels.moves[row : row + 1],
+            evals=labels.evals[row : row + 1],
+            candidates=np.array([0, end - begin], np.uint64),
+            candidate_moves=labels.candidate_moves[begin:end],
+            candidate_visits=labels.candidate_visits[begin:end],
+        )
+        for row, (position, begin, end) in enumerate(zip(positions, ends - labels.counts, ends, strict=True))
+    ]
 
 
 def label_file(number: int, games: Games, target: Path, plan: Plan) -> tuple[int, int]:
     """Label the games of a file; how many there are, and how many positions."""
     chooser = np.random.default_rng((plan.seed, number))
-    found = [label_game(game, plan, chooser) for game in games]
-    labelled = join_games([each[0] for each in found if each is not None])
+    found = [labelled for game in games if (labelled := label_game(game, plan, chooser)) is not None]
+    labelled = join_games([each for some in found for each in some])
     replace_file(target, labelled.write())
-    return len(labelled), int((labelled.candidate_counts() > 0).sum())
+    return len(found), int((labelled.candidate_counts() > 0).sum())
 
 
 def files_of(source: Path, out: Path) -> Iterator[tuple[int, Games, Path]]:
@@ -194,6 +255,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--share", type=float, default=1.0, help="probability that a searched move is labelled")
     parser.add_argument("--search", type=float, default=0.5, help="share of the move's own search in its win rate")
     parser.add_argument("--precision", choices=("fp32", "bf16"), default="fp32", help="of the network's arithmetic")
+    parser.add_argument("--off", type=int, default=0, help="most moves that lead away from the game; 0: none")
     parser.add_argument("--seed", type=int, default=1, help="which moves are drawn")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes, each on one core")
     options = parser.parse_args()
@@ -205,8 +267,8 @@ def parse_arguments() -> argparse.Namespace:
     for name in ("share", "search"):
         if not 0 <= getattr(options, name) <= 1:
             parser.error(f"--{name} must be from 0 to 1")
-    if options.seed < 0 or options.jobs < 1:
-        parser.error("--seed must be 0 or more, --jobs 1 or more")
+    if options.seed < 0 or options.jobs < 1 or options.off < 0:
+        parser.error("--seed and --off must be 0 or more, --jobs 1 or more")
     try:
         open_network(options.precision)
     except ImportError as error:
@@ -219,7 +281,7 @@ def parse_arguments() -> argparse.Namespace:
 def main() -> None:
     """Label the games."""
     options = parse_arguments()
-    plan = Plan(options.share, options.search, options.seed, options.precision)
+    plan = Plan(options.share, options.search, options.seed, options.precision, options.off)
     settings = {**asdict(plan), "games": {path.name: path.stat().st_size for path in options.games}}
     try:
         with pieces_of_work(options.out, options.jobs, settings) as pool:

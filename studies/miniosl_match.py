@@ -14,11 +14,10 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from label_miniosl import INSTALL, LABELS, open_network
+from label_miniosl import INSTALL, LABELS, features_after, open_network
 from match_parts import MEMORY_MB, Log, read_openings
 from numpy.typing import NDArray
 
@@ -139,19 +138,6 @@ def key_of(position: Position) -> int:
 
 def _key(planes1: NDArray[np.uint8], planes2: NDArray[np.uint8]) -> int:
     return hash(planes1.tobytes() + planes2.tobytes())
-
-
-def features_after(moves: Sequence[Move]) -> NDArray[np.float32]:
-    """The network's inputs after some moves from the start position, [176, 9, 9]."""
-    import miniosl
-
-    # What was longer ago is no input, and miniosl takes no moves after the fourth time of a position.
-    position = Position()
-    for move in moves[: -miniosl.history_length]:
-        position.push(move)
-    last = " ".join(move.usi() for move in moves[-miniosl.history_length :])
-    record = miniosl.usi_record(f"sfen {position.sfen()}" + (f" moves {last}" if last else ""))
-    return np.asarray(miniosl.GameManager.from_record(record).export_heuristic_feature16(), np.float32)
 
 
 def parse_arguments() -> argparse.Namespace:

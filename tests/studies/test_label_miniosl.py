@@ -14,6 +14,7 @@ import label_miniosl  # noqa: E402 - it needs miniosl
 from inline_pool import InlinePool  # noqa: E402
 from label_miniosl import LABELS, Plan, label_game  # noqa: E402
 
+from fukayomi._native import EVAL_SCALE, encode_hcp  # noqa: E402
 from fukayomi.data.formats.games import game_from_record  # noqa: E402
 from fukayomi.data.formats.hcpe3 import Game, join_games, read_hcpe3  # noqa: E402
 from fukayomi.engine.evaluators.backends.machine import cpu_features  # noqa: E402
@@ -72,6 +73,29 @@ def test_a_position_gets_the_policy_and_the_mixed_win_rate() -> None:
         assert visits == pytest.approx(65535 * exponentials[Move.from_raw(int(raw)).usi()] / total, abs=1)
     winrates = [1 / (1 + np.exp(-evaluation / 756.0864962951762)) for evaluation in (new.evals[0], game.evals[0])]
     assert winrates[0] == pytest.approx((winrates[1] + (values[0][0] + 1) / 2) / 2, abs=0.002)
+
+
+def test_positions_beside_a_game_are_labelled() -> None:
+    positions = [Position.from_usi("startpos moves 7g7f 3c3d") for _ in range(12)]
+    label_miniosl.lead_away(positions, 2, np.random.default_rng(1))
+    assert {len(each.moves) for each in positions} == {2, 3, 4}
+    assert all(each.usi().startswith("startpos moves 7g7f 3c3d") for each in positions)
+    features = np.stack([label_miniosl.features_after(each.moves) for each in positions])
+    expected = label_miniosl.evaluate(features, positions)
+    games = label_miniosl.label_positions(positions, "fp32")
+    for row, (game, position) in enumerate(zip(games, positions, strict=True)):
+        assert game.start == encode_hcp(position)
+        assert game.moves.tolist() == [expected.moves[row, expected.probabilities[row].argmax()]]
+        assert 1 / (1 + np.exp(-game.evals[0] / EVAL_SCALE)) == pytest.approx(expected.winrates[row], abs=0.002)
+        shares = game.candidate_visits / 65535
+        assert shares[0] == pytest.approx(expected.probabilities[row].max(), abs=0.001)
+        assert shares.min() >= label_miniosl.LEAST_SHARE
+
+
+def test_a_game_becomes_positions_beside_it() -> None:
+    beside = label_game(searched_game(), replace(ALL, off=3), np.random.default_rng(1))
+    assert beside is not None
+    assert [len(each) for each in beside] == [1, 1, 1]
 
 
 def test_bf16_is_refused_where_the_cpu_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
