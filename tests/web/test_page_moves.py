@@ -227,6 +227,9 @@ def test_quiz_searches_moves_that_the_report_has_no_line_of(
     expect(page.locator(".quiz")).to_have_attribute("data-state", verdict)
     expect(page.locator(".quiz strong")).to_contain_text(re.compile("[☗☖]"))
     assert not re.search("[A-Z]-", page.locator(".quiz strong").inner_text())
+    choose_language(page, "en")
+    expect(page.locator(".quiz strong")).to_contain_text(re.compile("[A-Z]-|[A-Z]x"))
+    assert not re.search("[☗☖]", page.locator(".quiz strong").inner_text())
 
 
 @pytest.mark.parametrize(("behind", "verdict"), [(0.04, "right"), (0.06, "wrong")])

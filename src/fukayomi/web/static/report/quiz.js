@@ -22,7 +22,7 @@ const MATE_CP = 30000;
  * @property {number} right
  * @property {number} done
  * @property {"asked" | "wrong" | "played" | "right" | "shown"} state
- * @property {string} tried
+ * @property {{japanese: string, english: string, usi: string} | null} tried
  * @property {boolean} hadTry
  * @property {NamedLine | null} line
  */
@@ -38,8 +38,8 @@ export class Quiz {
     this.done = 0;
     /** @type {"asked" | "searched" | "wrong" | "played" | "right" | "shown"} */
     this.state = "asked";
-    /** The move that was tried, by its name. */
-    this.tried = "";
+    /** The names of the move that was tried. @type {{japanese: string, english: string, usi: string} | null} */
+    this.tried = null;
     /** The search for the move that was tried. @type {{id: number, usi: string, japanese: string, last: ReportMessage | null} | null} */
     this.search = null;
     /** Whether the reader has tried another move before. */
@@ -120,8 +120,8 @@ export class Quiz {
     /** @type {Facts} */
     const facts = await api.post("api/position", question);
     if (this.state !== "searched") return;
-    this.tried = page.nameOf({japanese: facts.japanese ?? "", english: facts.english ?? "", usi});
-    this.search = {id: socket.newId(), usi, japanese: facts.japanese ?? "", last: null};
+    this.tried = {japanese: facts.japanese ?? "", english: facts.english ?? "", usi};
+    this.search = {id: socket.newId(), usi, japanese: this.tried.japanese, last: null};
     const nodes = Math.max(LEAST_NODES, page.report.positionAt(this.question.ply - 1)?.nodes ?? 0);
     /** @type {Analyse & {type: "analyse"}} */
     const message = {type: "analyse", id: this.search.id, sfen: game.start, moves, multipv: 1, limit: {nodes}};
@@ -224,7 +224,7 @@ export class Quiz {
     if (this.state === "right" && this.line) return t("quiz.right", {move: page.moveName(this.line, 0), score: page.scoreText(this.line)});
     if (this.state === "shown") return this.line ? t("quiz.answer", {move: page.moveName(this.line, 0)}) : "";
     if (this.state === "searched") return t("quiz.searched");
-    if (this.state === "wrong") return t("quiz.wrong", {move: this.tried});
+    if (this.state === "wrong") return t("quiz.wrong", {move: page.nameOf(this.tried)});
     return this.state === "played" ? t("quiz.playedAgain") : "";
   }
 }
