@@ -46,6 +46,7 @@ struct SparseKernels {
 
 const SparseKernels& portable_sparse_kernels();
 const SparseKernels* sse4_sparse_kernels();  // nullptr: not compiled, as below
+const SparseKernels* neon_sparse_kernels();
 const SparseKernels* avx2_sparse_kernels();
 const SparseKernels* avx_vnni_sparse_kernels();
 const SparseKernels* avx512_sparse_kernels();

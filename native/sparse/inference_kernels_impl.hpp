@@ -3,10 +3,13 @@
 //
 // FUKAYOMI_BITS is the width of a vector: 0 (plain code, of which a compiler makes what it can, but for the sums of rows), 128, 256
 // or 512.
+// FUKAYOMI_NEON: the vectors of 128 bits are those of 64-bit ARM.
 // FUKAYOMI_DOT: the instructions multiply bytes and add four products to 32 bits at once.
 #pragma once
 
-#if FUKAYOMI_BITS > 0
+#if defined(FUKAYOMI_NEON)
+#include <arm_neon.h>
+#elif FUKAYOMI_BITS > 0
 #include <immintrin.h>
 #endif
 
@@ -62,6 +65,28 @@ inline Vector add_dot(Vector sum, Vector numbers, Vector weights) {
 }
 #endif
 inline __m256i halves(Vector x) { return x; }
+#elif defined(FUKAYOMI_NEON)
+typedef int16x8_t Vector;
+constexpr std::size_t VECTORS = 12;
+inline Vector load(const void* from) { return vreinterpretq_s16_u8(vld1q_u8(static_cast<const std::uint8_t*>(from))); }
+inline void store(void* to, Vector x) { vst1q_u8(static_cast<std::uint8_t*>(to), vreinterpretq_u8_s16(x)); }
+inline Vector zeros() { return vdupq_n_s16(0); }
+inline Vector shorts(short x) { return vdupq_n_s16(x); }
+inline Vector add_shorts(Vector x, Vector y) { return vaddq_s16(x, y); }
+inline Vector subtract_shorts(Vector x, Vector y) { return vsubq_s16(x, y); }
+inline Vector high_bytes(Vector x) { return vshrq_n_s16(x, 8); }
+inline Vector times_256(Vector x) { return vshlq_n_s16(x, 8); }
+inline int32x4_t words(Vector x) { return vreinterpretq_s32_s16(x); }
+inline Vector add_words(Vector x, Vector y) { return vreinterpretq_s16_s32(vaddq_s32(words(x), words(y))); }
+inline Vector multiply_pairs(Vector x, Vector y) {
+    return vreinterpretq_s16_s32(vpaddq_s32(vmull_s16(vget_low_s16(x), vget_low_s16(y)), vmull_high_s16(x, y)));
+}
+inline Vector pair_everywhere(int pair) { return vreinterpretq_s16_s32(vdupq_n_s32(pair)); }
+// Two products of 127 and -128 fit into 16 bits. Which of them meet is another order than elsewhere; all are added in the end.
+inline Vector add_dot(Vector sum, Vector numbers, Vector weights) {
+    const int8x16_t x = vreinterpretq_s8_s16(numbers), y = vreinterpretq_s8_s16(weights);
+    return vreinterpretq_s16_s32(vpadalq_s16(words(sum), vmlal_high_s8(vmull_s8(vget_low_s8(x), vget_low_s8(y)), x, y)));
+}
 #elif FUKAYOMI_BITS == 128
 typedef __m128i Vector;
 constexpr std::size_t VECTORS = 6;
@@ -198,12 +223,14 @@ void sum_rows(const std::uint16_t* rows, std::size_t count, const std::uint8_t* 
 
 #if FUKAYOMI_BITS > 0
 
-inline __m128i sums_of_four(const Vector* x) {
-#if FUKAYOMI_BITS == 128
-    return _mm_hadd_epi32(_mm_hadd_epi32(x[0], x[1]), _mm_hadd_epi32(x[2], x[3]));
+inline void store_sums_of_four(std::int32_t* to, const Vector* x) {
+#if defined(FUKAYOMI_NEON)
+    vst1q_s32(to, vpaddq_s32(vpaddq_s32(words(x[0]), words(x[1])), vpaddq_s32(words(x[2]), words(x[3]))));
+#elif FUKAYOMI_BITS == 128
+    store(to, _mm_hadd_epi32(_mm_hadd_epi32(x[0], x[1]), _mm_hadd_epi32(x[2], x[3])));
 #else
     const __m256i sums = _mm256_hadd_epi32(_mm256_hadd_epi32(halves(x[0]), halves(x[1])), _mm256_hadd_epi32(halves(x[2]), halves(x[3])));
-    return _mm_add_epi32(_mm256_castsi256_si128(sums), _mm256_extracti128_si256(sums, 1));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm_add_epi32(_mm256_castsi256_si128(sums), _mm256_extracti128_si256(sums, 1)));
 #endif
 }
 
@@ -235,8 +262,8 @@ inline void move_sums_by_width(const std::uint16_t* moves, std::size_t count, co
             }
             of_groups[k] = add_words(first, second);
         }
-        _mm_storeu_si128(reinterpret_cast<__m128i*>(labels + m), sums_of_four(of_labels));
-        _mm_storeu_si128(reinterpret_cast<__m128i*>(groups + m), sums_of_four(of_groups));
+        store_sums_of_four(labels + m, of_labels);
+        store_sums_of_four(groups + m, of_groups);
     }
 }
 

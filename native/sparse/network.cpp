@@ -65,6 +65,7 @@ std::vector<const SparseKernels*> find_usable() {
         if (is_usable && kernels != nullptr) found.push_back(kernels);
     };
     add(true, sse4_sparse_kernels());
+    add(true, neon_sparse_kernels());
     add(has.avx2, avx2_sparse_kernels());
     add(has.avx2 && has.avx_vnni, avx_vnni_sparse_kernels());
     add(has.avx512, avx512_sparse_kernels());
