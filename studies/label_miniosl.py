@@ -262,6 +262,8 @@ def parse_arguments() -> argparse.Namespace:
     for path in options.games:
         if not path.is_file():
             parser.error(f"{path}: no such file")
+        if path.stat().st_size == 0:
+            parser.error(f"{path}: the file is empty")
     if len({path.stem for path in options.games}) < len(options.games):
         parser.error("two files have the same name, and so would their labels; rename one of them")
     for name in ("share", "search"):

@@ -160,3 +160,14 @@ def test_a_damaged_file_is_an_error_that_names_it(tmp_path: Path, monkeypatch: p
     with pytest.raises(SystemExit, match=r"games.hcpe3, game 1"):
         label_miniosl.main()
     assert not list((tmp_path / "out").glob("*.hcpe3"))
+
+
+def test_an_empty_file_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "games.hcpe3").touch()
+    monkeypatch.setattr(sys, "argv", ["label_miniosl.py", str(tmp_path / "games.hcpe3"), "-o", str(tmp_path / "out")])
+    with pytest.raises(SystemExit):
+        label_miniosl.main()
+    assert "games.hcpe3: the file is empty" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
