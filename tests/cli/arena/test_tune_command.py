@@ -80,6 +80,11 @@ def test_the_first_run_needs_a_file(tmp_path: Path) -> None:
     code, _, said = run("tune", tmp_path / "tuned")
     assert code == 2
     assert "give the engine and its parameters by --config FILE.toml" in said
+    config = tmp_path / "tune.toml"
+    config.write_text("games = 2\n", "utf-8")
+    code, _, said = run("tune", tmp_path / "tuned", "--config", config)
+    assert code == 2
+    assert "tune.toml: engine is missing" in said
 
 
 def test_ctrl_c_and_the_same_command_again(tmp_path: Path) -> None:

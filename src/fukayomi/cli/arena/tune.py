@@ -98,6 +98,9 @@ def _settings(folder: Path, config: Path | None, games: TuneOptions, run: TuneRu
     if not layers:
         fail(f"nothing is tuned in {folder} yet: give the engine and its parameters by --config FILE.toml", USAGE)
     (found,) = layers
+    for key in ("engine", "parameter"):
+        if key not in found:  # no option gives it
+            fail(f"{config or folder}: {key} is missing; fukayomi tune --help shows a file", USAGE)
     given: dict[str, Any] = given_options(games, "openings") | given_options(run, "ray", "as_json")
     if games.openings is not None:
         given["openings"] = games.openings.absolute()

@@ -111,6 +111,8 @@ def _session(path: Path, options: Any, provider: str, provider_options: dict[str
     except TypeError as error:
         raise EvaluatorError(f"{path}: the name is not UTF-8, and ONNX Runtime cannot open it: rename it") from error
     except Exception as error:  # ONNX Runtime's errors have no common base
+        if "INVALID_PROTOBUF" in str(error):
+            raise EvaluatorError(f"{path}: no ONNX file, or a damaged one: copy or export it again") from error
         raise EvaluatorError(f"{path}: ONNX Runtime cannot load it: {error}") from error
     return cast(_Session, session)
 
