@@ -14,8 +14,8 @@ Results stay. The network sees the last seven moves too, so games must begin at 
 out.
 
 With --off, positions beside the games are labelled, as a search asks for them: from each that is drawn, up to so many
-moves by the policy of the embedded sparse network lead away. Each becomes a game of one move, as in the files of
-`fukayomi leaves`, with the network's own win rate.
+moves by the policy of the embedded sparse network lead away, and where none mates at once, the position becomes
+a game of one move, as in the files of `fukayomi leaves`, with the network's own win rate.
 
 --precision bf16 takes OpenVINO (.venv/bin/pip install '.[openvino]'): twice as fast on a CPU with such arithmetic, as
 `fukayomi doctor` tells.
@@ -151,6 +151,11 @@ def lead_away(positions: Sequence[Position], most: int, chooser: np.random.Gener
             position.push(Move.from_raw(int(found.moves[row, place])))
 
 
+def is_asked(position: Position) -> bool:
+    """True if a search asks a network about a position: it does not about the end of a game, or a mate at once."""
+    return position.legal_move_count > 0 and position.find_mate_in_one() is None
+
+
 def evaluate(features: NDArray[np.float32], positions: Sequence[Position], precision: str = "fp32") -> Evaluation:
     """What the network says of positions: its policy over the legal moves, and its win rate."""
     network = open_network(precision)
@@ -188,7 +193,7 @@ def label_game(game: Game, plan: Plan, chooser: np.random.Generator) -> Sequence
         position.push(move)
     if plan.off:
         lead_away(positions, plan.off, chooser)
-        return label_positions([each for each in positions if each.legal_move_count], plan.precision)
+        return label_positions([each for each in positions if is_asked(each)], plan.precision)
     games = join_games([game]).with_candidates(chosen)
     if not positions:
         return list(games)

@@ -98,6 +98,11 @@ def test_a_game_becomes_positions_beside_it() -> None:
     assert [len(each) for each in beside] == [1, 1, 1]
 
 
+def test_mates_and_ends_of_games_are_not_asked_for() -> None:
+    mate, mated = "4k4/9/4P4/9/9/9/9/9/4K4 b G 1", "4k4/4G4/4P4/9/9/9/9/9/4K4 w - 1"
+    assert [label_miniosl.is_asked(Position(sfen)) for sfen in (Position().sfen(), mate, mated)] == [True, False, False]
+
+
 def test_bf16_is_refused_where_the_cpu_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(label_miniosl, "cpu_features", lambda: ("AVX2",))
     with pytest.raises(ValueError, match="does not compute in bf16"):
