@@ -63,10 +63,10 @@ $(VENV)/.extras: $(VENV)/.build-tools pyproject.toml constraints.txt
 	@touch $(VENV)/.installed $@
 
 check: lint imports types  ## lint, imports, types and the short tests: two minutes
-	$(BIN)/python -m pytest -n 3 --dist worksteal -m 'not soak and not slow' $(SHORT)
+	$(BIN)/python -m pytest -n 4 --dist worksteal -m 'not soak and not slow' $(SHORT)
 
 test: $(VENV)/.extras $(VENV)/.installed  ## every test but the soak ones (PYTEST_ARGS adds arguments)
-	$(BIN)/python -m pytest -n 3 --dist worksteal $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n 4 --dist worksteal $(PYTEST_ARGS)
 
 lint: $(VENV)/.lint  ## rules of ruff, formatting of Python and C++
 	$(BIN)/ruff check
