@@ -132,18 +132,22 @@ def test_it_begins_as_no_network_of_another_shape_or_family(small_run: Path, spa
 
 
 @pytest.mark.parametrize(
-    ("table", "device", "message"),
+    ("table", "key", "value", "message"),
     [
-        ("generator", "cpu", "generator, device: sparse networks need native or auto, not cpu"),
-        ("gate", "openvino", "gate, device: sparse networks need native or auto, not openvino"),
-        ("strength", "cuda", "strength, device: sparse networks need native or auto, not cuda"),
-        ("learner", "cuda", "learner, device: sparse networks need cpu or auto, not cuda"),
+        ("generator", "device", "cpu", "generator, device: sparse networks need native or auto, not cpu"),
+        ("gate", "device", "openvino", "gate, device: sparse networks need native or auto, not openvino"),
+        ("strength", "device", "cuda", "strength, device: sparse networks need native or auto, not cuda"),
+        ("learner", "device", "cuda", "learner, device: sparse networks need cpu or auto, not cuda"),
+        ("training", "optimizer", "muon", "training: a sparse network cannot be trained so"),
+        ("training", "amp", "bf16", "training: a sparse network cannot be trained so"),
     ],
 )
-def test_other_devices_are_refused_before_the_run_begins(table: str, device: str, message: str, tmp_path: Path) -> None:
-    changes = {name: value for name, value in learn_run.SPARSE.items() if name != "league"}
+def test_what_sparse_networks_lack_is_refused_before_the_run_begins(
+    table: str, key: str, value: str, message: str, tmp_path: Path
+) -> None:
+    changes = {name: value for name, value in learn_run.SPARSE.items() if name not in ("league", table)}
     with pytest.raises(LoopError, match=message):
-        check_run(Run(learn_run.small(**changes, **{table: {"device": device}}), tmp_path))
+        check_run(Run(learn_run.small(**changes, **{table: {key: value}}), tmp_path))
 
 
 def test_so_they_are_for_sparse_networks_of_the_league_and_of_anchors(sparse_run: Path, tmp_path: Path) -> None:

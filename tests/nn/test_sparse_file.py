@@ -21,7 +21,7 @@ from fukayomi._native import (
     sparse_moves,
     sparse_rows,
 )
-from fukayomi.files.sparse_network import SparseFile, read_sparse_file
+from fukayomi.files.sparse_network import SparseFile, SparseFileError, read_sparse_file, sparse_file_bytes
 from fukayomi.learning.models import export_network, sparse_positions
 from fukayomi.nn.config import NetworkConfigError
 from fukayomi.nn.parameters import ExportError
@@ -75,6 +75,15 @@ def test_what_is_written_comes_back(network: SparseNetwork, file: SparseFile) ->
         torch.testing.assert_close(loaded.state_dict()[name], network.state_dict()[name], rtol=0, atol=most, msg=name)
     sums = network.value_rows.detach()[0].sum(dim=1)[kept]
     torch.testing.assert_close(loaded.value_rows.detach()[0].sum(dim=1)[kept], sums, rtol=0, atol=1e-5)
+
+
+def test_numbers_beyond_floats_are_refused(file: SparseFile, tmp_path: Path) -> None:
+    arrays = {name: values.copy() for name, values in file.arrays().items()}
+    arrays["label_scales"][:] = 3e38
+    path = tmp_path / "huge.sparse"
+    path.write_bytes(bytes(sparse_file_bytes(file.widths, arrays)))
+    with pytest.raises(SparseFileError, match=r"huge\.sparse: no sparse network that can be used: label_table is not"):
+        load_sparse(path)
 
 
 def test_sums_of_games_stay_what_they_are(network: SparseNetwork, file: SparseFile) -> None:
@@ -226,10 +235,13 @@ def test_accumulators_that_16_bits_cannot_hold_get_fewer_steps_or_are_refused(
     written = path.read_bytes()
     for place, bias in zip(places, biases, strict=True):
         with torch.no_grad():
-            bias[place % CONFIG.policy] = -600.0
-        reason = rf"accumulator {place} could reach [\d,]+ steps, and 16 bits hold 32,767"
-        with pytest.raises(ExportError, match=reason):
-            save_sparse(network, path, games)
+            bias[place % CONFIG.policy] = 0.0
+        for far in (-600.0, 1e30):
+            with torch.no_grad():
+                bias[place % CONFIG.policy] = far
+            reason = rf"accumulator {place} could reach [\d,]+ steps, and 16 bits hold 32,767"
+            with pytest.raises(ExportError, match=reason):
+                save_sparse(network, path, games)
         with torch.no_grad():
             bias[place % CONFIG.policy] = 0.0
     assert path.read_bytes() == written

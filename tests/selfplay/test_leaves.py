@@ -259,7 +259,11 @@ def test_folders_of_other_runs_are_refused(tmp_path: Path) -> None:
 def test_missing_and_damaged_parts_are_refused(tmp_path: Path) -> None:
     first, *_, last = collect(tmp_path, 1500).parts
     whole = last.read_bytes()
-    for data, problem in ((whole[:-1], "is damaged: at offset"), (whole + whole[:80], "is damaged|come twice")):
+    for data, problem in (
+        (whole[:-1], "is damaged: at offset"),
+        (whole + whole[:80], "is damaged|come twice"),
+        (b"", "is damaged: it is empty"),
+    ):
         last.write_bytes(data)
         with pytest.raises(DataFileError, match=problem):
             collect(tmp_path, 1500)

@@ -92,7 +92,7 @@ def test_a_round_is_a_match_of_pairs_from_openings_of_their_own(tmp_path: Path) 
 
 
 def test_what_was_found_is_an_options_file_and_a_match(whole: Path) -> None:
-    options, problems = read_suggestions((whole / "tuned.ini").read_text("utf-8"), "tuned.ini")
+    options, problems = read_suggestions(whole / "tuned.ini")
     assert problems == []
     tuned = read_tuning(whole).options()
     assert {each.name: each.text for each in options} == tuned

@@ -2,6 +2,7 @@
 
 import contextlib
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -123,7 +124,15 @@ def test_any_option_line_is_read_or_refused(text: str) -> None:
             assert Option.from_text(option.text()) == option
 
 
-def test_reads_a_file_of_suggestions() -> None:
-    suggestions, complaints = read_suggestions("# note\n\nC_init = 120\r\nDNN_Batch_Size=8\nnonsense\n", "net.ini")
-    assert suggestions == [("net.ini:3", "C_init", "120"), ("net.ini:4", "DNN_Batch_Size", "8")]
-    assert complaints == ["net.ini:5: 'nonsense' is not NAME=VALUE"]
+def test_reads_a_file_of_suggestions(tmp_path: Path) -> None:
+    file = tmp_path / "net.ini"
+    models = b"Review_Model=a.onnx\nReview_Model=<5x64>\n"
+    file.write_bytes(b"# note\n\nC_init = 120\r\nDNN_Batch_Size=8\nnonsense\n" + models)
+    suggestions, complaints = read_suggestions(file)
+    assert suggestions == [
+        (f"{file}:3", "C_init", "120"),
+        (f"{file}:4", "DNN_Batch_Size", "8"),
+        (f"{file}:6", "Review_Model", str(tmp_path / "a.onnx")),
+        (f"{file}:7", "Review_Model", "<5x64>"),
+    ]
+    assert complaints == [f"{file}:5: 'nonsense' is not NAME=VALUE"]

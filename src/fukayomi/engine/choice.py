@@ -44,7 +44,12 @@ from fukayomi.engine.evaluators.backends.backend import (
 )
 from fukayomi.engine.evaluators.backends.machine import gpu_names, this_machine, usable_cpus
 from fukayomi.engine.evaluators.backends.native import Native, refusal
-from fukayomi.engine.evaluators.backends.network_file import PARAMETER_SUFFIXES, SAFETENSORS_SUFFIX, NetworkFile
+from fukayomi.engine.evaluators.backends.network_file import (
+    PARAMETER_SUFFIXES,
+    SAFETENSORS_SUFFIX,
+    SPARSE_SUFFIX,
+    NetworkFile,
+)
 from fukayomi.engine.evaluators.library_calls import LIBRARY_CALLS
 from fukayomi.engine.evaluators.protocol import NetworkEvaluator
 from fukayomi.engine.evaluators.timing import PROBES, filled_slot, probe_positions, run_batches
@@ -453,7 +458,7 @@ def unreadable(network: NetworkFile, provider: str) -> str:
         return refusal(network) if provider == "auto" else f"{path}: only DNN_Provider native runs sparse networks"
     if path.suffix not in PARAMETER_SUFFIXES:
         return f"{path}: {option} cannot read it"
-    export = f"export it: fukayomi export {path} {path.with_suffix('.onnx')}"
+    export = f"export it: fukayomi export {path} {path.with_suffix('.onnx')} (a sparse one: {SPARSE_SUFFIX})"
     if path.suffix != SAFETENSORS_SUFFIX:
         return f"{path} is a checkpoint, not a network; {export}"
     if provider == "auto":

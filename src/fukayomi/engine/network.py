@@ -348,7 +348,7 @@ def take_suggestions(options: Options[UsiSettings]) -> list[str]:
             if path.is_file() and path.stat().st_size > SUGGESTIONS_BYTES:
                 problems = [f"{path} is ignored: it has more than {SUGGESTIONS_BYTES} bytes"]
             elif path.is_file():
-                suggestions, problems = read_suggestions(path.read_text("utf-8", "replace"), str(path))
+                suggestions, problems = read_suggestions(path)
         except OSError as error:
             problems = [f"cannot read {path}: {error.strerror}"]
     return problems + options.suggest(suggestions)

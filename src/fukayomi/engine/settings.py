@@ -384,25 +384,28 @@ def usi_options() -> Options[UsiSettings]:
     return Options(UsiSettings(), IGNORED_OPTIONS)
 
 
-def read_suggestions(text: str, name: str) -> tuple[list[Suggestion], list[str]]:
+def read_suggestions(path: Path) -> tuple[list[Suggestion], list[str]]:
     """Read the options that a file beside a network suggests: lines NAME=VALUE, empty lines, comments after # or ;.
 
-    Args:
-        text: Content of the file.
-        name: Name of the file, for messages.
+    A relative path of a network is relative to the folder of the file.
 
     Returns:
         The suggestions, and the problems of the other lines.
+
+    Raises:
+        OSError: The file cannot be read.
     """
     suggestions: list[Suggestion] = []
     problems: list[str] = []
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(path.read_text("utf-8", "replace").splitlines(), 1):
         line = line.strip()
         if not line or line[0] in "#;":
             continue
-        option, found, value = line.partition("=")
-        if found and option.strip():
-            suggestions.append(Suggestion(f"{name}:{number}", option.strip(), value.strip()))
-        else:
-            problems.append(f"{name}:{number}: {line!r} is not NAME=VALUE")
+        option, found, value = (part.strip() for part in line.partition("="))
+        if not found or not option:
+            problems.append(f"{path}:{number}: {line!r} is not NAME=VALUE")
+            continue
+        if value and option.lower() == "review_model" and not is_network_name(value):
+            value = str(path.parent / value)
+        suggestions.append(Suggestion(f"{path}:{number}", option, value))
     return suggestions, problems

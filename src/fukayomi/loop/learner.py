@@ -26,7 +26,7 @@ from fukayomi.learning.models import export_network, load_network
 from fukayomi.learning.optimization import Schedule
 from fukayomi.learning.settings import TrainingError
 from fukayomi.learning.training.configuration import split_weight
-from fukayomi.learning.training.preparation import start_from
+from fukayomi.learning.training.preparation import require_for_sparse, start_from
 from fukayomi.learning.training.run_folder import CHECKPOINT_NAME
 from fukayomi.learning.training.trainer import Trainer
 from fukayomi.learning.training.training import train
@@ -70,7 +70,10 @@ def check_learner(run: Run) -> None:
     learner = run.settings.learner
     with naming("learner, device"):
         check_family(run.settings.network, "learner", learner.device)
-        choose_device(learner.device)
+        device = choose_device(learner.device)
+    if isinstance(run.settings.network, SparseConfig):
+        with naming("training"):
+            require_for_sparse(run.settings.training, device)
     for name, network in (("initial", learner.initial), ("teacher", learner.teacher)):
         if network is not None:
             with naming(f"learner, {name}"):

@@ -38,6 +38,13 @@ class SparseConfig(Settings):
     heads: ClassVar[tuple[HeadName, ...]] = ()
     """It has no further heads."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _shares_half_at_most(cls, values: Any) -> Any:
+        given = cast("dict[str, Any]", values) if isinstance(values, dict) else {}
+        policy = given.get("policy")
+        return {"shared": min(SHARED, policy // 64 * 32 or 32), **given} if isinstance(policy, int) else values
+
     @model_validator(mode="after")
     def _can_be(self) -> Self:
         if self.shared > self.policy // 2:
@@ -58,7 +65,7 @@ class SparseConfig(Settings):
                 "sparse-384x384"
             )
         policy, value = int(shape[1]), int(shape[2])
-        return cls(policy=policy, value=value, shared=min(SHARED, policy // 2 // 32 * 32 or 32))
+        return cls(policy=policy, value=value)
 
     def as_dict(self) -> dict[str, Any]:
         """The fields and the family as plain values, for files."""

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from fukayomi._native import SPARSE_ROWS, sparse_kept_rows
 from fukayomi.files.atomic import replace_file
-from fukayomi.files.sparse_network import SparseWidths, read_sparse_file, sparse_file_bytes
+from fukayomi.files.sparse_network import SparseFile, SparseFileError, SparseWidths, read_sparse_file, sparse_file_bytes
 from fukayomi.nn.parameters import ExportError, require_finite
 from fukayomi.nn.rounding import rounded_together
 from fukayomi.nn.sparse import BLOCK, CONTENTS, SQUARE_ROWS, SQUARES, SparseConfig, SparseNetwork, SparsePositions
@@ -32,6 +32,8 @@ MOST_THREATS, MOST_ZONE_ATTACKERS = 100, 128
 """Rows of these kinds that a position has at most: 1.2 million positions of games and searches had 90 and 120."""
 LARGEST_SUM = 2**15 - 1
 """Of an accumulator; beyond it a sum would come out with the other sign."""
+_FAR = float(2**40)
+"""Beyond every sum that fits."""
 _HAND_ROWS, _ZONE_PLACES = 57, 50
 _PIECES = [18, 4, 4, 4, 2, 2, 4, 1, 18, 4, 4, 4, 2, 2]  # in a game, of the kinds of each side
 _Floats = NDArray[np.float32]
@@ -101,6 +103,15 @@ def load_sparse(path: Path | str) -> SparseNetwork:
         SparseFileError: The file is missing, damaged, or something else.
     """
     file = read_sparse_file(path)
+    with np.errstate(over="ignore", invalid="ignore"):  # checked below
+        network = _network(file)
+    for name, parameter in network.named_parameters():
+        if not parameter.isfinite().all():
+            raise SparseFileError(f"{path}: no sparse network that can be used: {name} is not finite")
+    return network
+
+
+def _network(file: SparseFile) -> SparseNetwork:
     arrays = file.arrays()
     config = SparseConfig(**{name: getattr(file.widths, name) for name in SparseConfig.model_fields})
     network = SparseNetwork(config)
@@ -215,7 +226,8 @@ class _Columns:
         exact = self.table[:, columns] * tops
         rows = _rounded(exact, np.int8)
         error = self.frequencies @ (rows - exact)
-        return rows, np.rint(self.bias[columns] * tops - error).astype(np.int64)
+        starts = np.clip(np.rint(self.bias[columns] * tops - error), -_FAR, _FAR)  # as far out of reach as any other
+        return rows, starts.astype(np.int64)
 
     def within_reach(self, tops: NDArray[np.int64], kept: NDArray[np.uint16]) -> NDArray[np.int64]:
         """The steps, fewer for columns whose sums could leave 16 bits.

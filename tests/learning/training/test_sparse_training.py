@@ -262,10 +262,20 @@ def test_the_configuration_names_the_family_and_has_its_defaults(
     assert result.finished
     back = build(RunConfiguration, read(RunConfiguration, tmp_path / "config.toml"), {"network": {"name": "resnet1x8"}})
     assert back.network == NetworkConfig.from_name("resnet1x8")
-    with pytest.raises(TrainingError, match="family"):
-        build(RunConfiguration, flags | {"network": {"family": "other"}})
+    for family in ("other", ["sparse"]):
+        with pytest.raises(TrainingError, match="family"):
+            build(RunConfiguration, flags | {"network": {"family": family}})
     with pytest.raises(TrainingError, match="network: blocks: unknown setting; there are policy, value, shared"):
         build(RunConfiguration, flags | {"network": {"name": "sparse-64x64", "blocks": 3}})
+
+
+def test_settings_of_a_residual_network_say_nothing_of_a_sparse_one(train_file: Path) -> None:
+    files = {"train": [str(train_file)]}
+    given = {"optimizer": "sgd", "lr": 0.1, "steps": 3}
+    for below in ({"network": {"blocks": 2}, "training": given}, {"network": {"name": "resnet1x8"}}):
+        found = build(RunConfiguration, files | below, {"network": {"name": "sparse-64x64"}}).training
+        assert (found.optimizer, found.lr) == (PRESETS["sparse"]["optimizer"], PRESETS["sparse"]["lr"])
+        assert found.steps == below.get("training", {}).get("steps")
 
 
 @pytest.mark.parametrize("name", ["sparse-", "sparse-100x64", "sparse-64", "sparse-64x8192", "sparse-64x64_swish"])

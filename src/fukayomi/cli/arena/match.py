@@ -255,13 +255,14 @@ def _load(file: str, devices: NetworkDevices) -> "Network":
     """A network on each core, or on a GPU."""
     from fukayomi.engine import Network
     from fukayomi.engine.evaluators.backends.machine import usable_cpus
+    from fukayomi.engine.evaluators.backends.network_file import precision_for
     from fukayomi.engine.network import same_everywhere
 
     on_cores = devices.device in ("native", "cpu")
     return Network(
         [same_everywhere(file)] * (usable_cpus() if on_cores else 1),
         device=devices.device,
-        precision=devices.precision,
+        precision=precision_for(file, devices.precision),
         threads=1 if on_cores else 0,
         batch_size=BATCH if on_cores else 0,
         cache_mb=0,

@@ -63,7 +63,7 @@ def export(
 
     A sparse network has no ONNX file; its own, in integers, is what the engine plays (.sparse).
 
-    BatchNorm is folded into the convolutions, and the batch size is free. The outputs of the file are compared with
+    BatchNorm is folded into the convolutions, and the batch size is free. The outputs of an ONNX file are compared with
     torch's on positions of games; those of an int8 file with float32's, and a warning says if more than 3 % of the best
     moves are other ones.
     """

@@ -111,12 +111,14 @@ def leaves(
 
 
 def _opened(models: list[str], options: NetworkOptions) -> "AbstractContextManager[Network]":
+    from fukayomi.engine.evaluators.backends.network_file import precision_for
     from fukayomi.engine.network import Network, same_everywhere
 
+    asked = {precision_for(model, options.precision) for model in models}
     return Network(
         [same_everywhere(model) for model in models],
         device=options.device,
-        precision=options.precision,
+        precision=asked.pop() if len(asked) == 1 else options.precision,
         threads=options.threads,
         batch_size=options.batch_size,
         weights=[1.0] * len(models) if len(models) > 1 else None,

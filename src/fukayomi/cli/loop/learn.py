@@ -30,7 +30,7 @@ class LearnOptions:
     network: Annotated[str | None, typer.Option(metavar="NAME")] = None
     """Network of a new run, by its name: resnet5x64_relu, sparse-384x384 (made for CPUs), and others of `fukayomi
     train`."""
-    initial: Annotated[Path | None, typer.Option(metavar="FILE")] = None
+    initial: Annotated[str | None, typer.Option(metavar="FILE")] = None
     """Network whose weights a new run begins with, instead of random ones."""
     as_json: Annotated[bool, typer.Option("--json")] = False
     """Print the result as one JSON object; progress goes to stderr."""
@@ -94,6 +94,7 @@ def learn(
 
 
 def _settings(file: Path | None, options: LearnOptions, out: Path) -> "LoopSettings":
+    from fukayomi.engine.settings import network_in_folder
     from fukayomi.loop.settings import RUN_FILE, build_settings, preset_names, read_settings
 
     layers: list[dict[str, Any]] = []
@@ -109,7 +110,7 @@ def _settings(file: Path | None, options: LearnOptions, out: Path) -> "LoopSetti
     if options.network is not None:
         layers.append({"network": {"name": options.network}})
     if options.initial is not None:
-        layers.append({"learner": {"initial": str(options.initial.absolute())}})
+        layers.append({"learner": {"initial": network_in_folder(options.initial, Path.cwd())}})
     if options.generations is not None:
         layers.append({"generations": options.generations})
     return build_settings(*layers)

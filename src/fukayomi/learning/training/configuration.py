@@ -58,7 +58,7 @@ def _network(table: Any) -> AnyConfig:
         raise InvalidValueError("this is a table: [network]")
     given = dict(cast("Mapping[str, Any]", table))
     family = given.pop("family", "residual")
-    if family not in FAMILIES:
+    if not isinstance(family, str) or family not in FAMILIES:
         raise InvalidValueError(f"family {family!r} is not one of {', '.join(FAMILIES)}")
     if odd := [name for name in given if name not in FAMILIES[family].model_fields]:
         raise InvalidValueError(f"{odd[0]}: {unknown(odd[0], list(FAMILIES[family].model_fields))}")
@@ -91,10 +91,11 @@ class LearningSettings(Settings):
             if not isinstance(name, str):
                 raise cls.ERROR(f'network.name: {name!r} is not a name, such as "resnet10_swish"')
             network = {"family": "residual", **config_from_name(name).as_dict(), **network}
-        before = _table(below, "network").get("family")
+        before = _table(below, "network").get("family", "residual") if "network" in below else None
         if network.get("family", before) != before:
             if before is not None:  # what suits another family says nothing of this one
-                kept = {key: value for key, value in below["training"].items() if key not in PRESETS["sparse"]}
+                given = _table(below, "training").items()
+                kept = {key: value for key, value in given if key not in PRESETS["sparse"]}
                 below = {**below, "training": kept}
             below = {**below, "network": {}}
         changed = {"network": network, "training": _with_one_end(training)}

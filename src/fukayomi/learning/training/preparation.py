@@ -136,7 +136,7 @@ def prepare(
     """
     require_targets(config.heads, data)
     if isinstance(config, SparseConfig):
-        require_for_sparse(settings, where, processes)
+        require_for_sparse(settings, where, processes.count)
     precision = "off" if isinstance(config, SparseConfig) else choose_precision(settings.amp, where)
     schedule = Schedule(settings, settings.total_steps(data.epoch_size), data.epoch_size // settings.batch)
     taught = make_teacher(teacher, where, settings)
@@ -165,14 +165,14 @@ def prepare(
     return Prepared(trainer, schedule, before.step if before else 0, used, guard)
 
 
-def require_for_sparse(settings: TrainingSettings, device: torch.device, processes: Processes) -> None:
+def require_for_sparse(settings: TrainingSettings, device: torch.device, processes: int = 1) -> None:
     """Raise TrainingError for what the training of a sparse network does not have, with the reason."""
     refused = (
         (device.type != "cpu", f"it is computed on the CPU, not on {device} (--device cpu)"),
         (settings.amp not in ("auto", "off"), f"its layers compute in float32: no {settings.amp} (--amp off)"),
         (settings.compile, "its layers are native, and torch cannot compile them (without --compile)"),
         (settings.optimizer == "muon", "it has no blocks of matrices for muon (--optimizer adamw)"),
-        (processes.count > 1, "it is trained by one process, whose threads share the work (--threads)"),
+        (processes > 1, "it is trained by one process, whose threads share the work (--threads)"),
     )
     for holds, reason in refused:
         if holds:

@@ -50,12 +50,12 @@ class NetworkFile:
     @property
     def is_sparse(self) -> bool:
         """True if its name says that it holds a sparse network."""
-        return self.path.suffix == SPARSE_SUFFIX
+        return self.path.suffix.lower() == SPARSE_SUFFIX
 
     @property
     def is_onnx(self) -> bool:
         """True if it is to be read as ONNX, as everything is whose name does not say something else."""
-        return self.path.suffix not in (*PARAMETER_SUFFIXES, SPARSE_SUFFIX)
+        return self.path.suffix.lower() not in (*PARAMETER_SUFFIXES, SPARSE_SUFFIX)
 
     @cached_property
     def sparse(self) -> SparseFile | SparseFileError:
@@ -148,7 +148,7 @@ def precision_for(network: Path | str, precision: str) -> str:
     >>> precision_for("a.onnx", "fp32"), precision_for("b.sparse", "fp32"), precision_for("<sparse>", "fp32")
     ('fp32', 'auto', 'auto')
     """
-    return "auto" if str(network).endswith((SPARSE_SUFFIX, "<sparse>")) else precision
+    return "auto" if str(network).lower().endswith((SPARSE_SUFFIX, "<sparse>")) else precision
 
 
 def int8_path(path: Path) -> Path:

@@ -7,6 +7,7 @@ from pathlib import Path
 from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.evaluators.backends.graphs.graph import GraphError
 from fukayomi.engine.evaluators.backends.graphs.reader import read_graph
+from fukayomi.engine.evaluators.backends.network_file import NetworkFile
 from fukayomi.engine.evaluators.backends.opencl.devices import OpenClDevice
 from fukayomi.engine.evaluators.backends.opencl.translation import translate
 from fukayomi.engine.evaluators.backends.opencl.tuning.kept import alone, can_run, remember
@@ -81,6 +82,8 @@ def keep_file(network: Path, device: OpenClDevice, parameters: Path) -> Tuning:
 
 
 def _shapes(network: Path) -> Shapes:
+    if NetworkFile(network).is_sparse:
+        raise EvaluatorError(f"{network}: a sparse network; OpenCL computes networks in ONNX alone")
     try:
         return Shapes.of_layers(translate(read_graph(network)))
     except GraphError as error:
