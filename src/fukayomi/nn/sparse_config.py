@@ -41,9 +41,11 @@ class SparseConfig(Settings):
     @model_validator(mode="before")
     @classmethod
     def _shares_half_at_most(cls, values: Any) -> Any:
-        given = cast("dict[str, Any]", values) if isinstance(values, dict) else {}
+        if not isinstance(values, dict):
+            return values
+        given = cast("dict[str, Any]", values)
         policy = given.get("policy")
-        return {"shared": min(SHARED, policy // 64 * 32 or 32), **given} if isinstance(policy, int) else values
+        return {"shared": min(SHARED, policy // 64 * 32 or 32), **given} if isinstance(policy, int) else given
 
     @model_validator(mode="after")
     def _can_be(self) -> Self:
