@@ -414,6 +414,7 @@ def test_a_browser_without_locks_and_clipboard_writes_copies(open_page: OpenPage
     assert kept_comments(page) == ["first again"]
     page.goto(f"{server.origin}/?anew")
     page.locator('[data-action="go-on"]').click()
+    expect(page.locator("#comment")).to_have_value("first again")
     page.locator("#comment").fill("third")
     expect(history(page)).to_have_count(2)
     assert sorted(kept_comments(page)) == ["first again", "third"]
