@@ -237,7 +237,7 @@ def require_kind(network: nn.Module, path: Path, *, half: bool = False) -> None:
     if isinstance(network, SparseNetwork):
         _require_sparse_kind(path, half=half)
     elif path.suffix not in (".onnx", ".safetensors", *DLSHOGI_SUFFIXES):
-        only = ", which a residual network can be written as" if path.suffix == SPARSE_SUFFIX else ""
+        only = f"; {SPARSE_SUFFIX} files hold sparse networks alone" if path.suffix == SPARSE_SUFFIX else ""
         raise ExportError(f"{path}: the name must end in .onnx, .safetensors, .npz or .pth{only}")
     elif not isinstance(network, PolicyValueNetwork) and path.suffix != ".onnx":
         kind = type(network).__name__

@@ -35,7 +35,7 @@ INPUT_NAMES = ["input1", "input2"]
 OUTPUT_NAMES = ["output_policy", "output_value"]
 OPSET = 18
 HALF_MAX = 65504.0
-MAX_LOGIT_ERROR = {False: 1e-3, True: 0.1}  # of logits between -40 and 40
+MAX_LOGIT_ERROR = {False: 1e-3, True: 0.1}  # those of the embedded network reach -152
 MAX_VALUE_ERROR = {False: 1e-4, True: 5e-3}
 
 
